@@ -6,6 +6,7 @@ import struct
 
 import pytest
 
+from cubinspec.format import packing
 from cubinspec.reader import columns
 from cubinspec.reader.elf import Elf
 from cubinspec_generated import records
@@ -33,17 +34,17 @@ def test_columns_hold_the_fields(
     record: struct.Struct, is_little: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also on a machine that is not little-endian, where no views are made."""
-    monkeypatch.setattr(columns, "_LITTLE", is_little and columns._LITTLE)
+    monkeypatch.setattr(packing, "_LITTLE", is_little and packing._LITTLE)
     for count in (0, 1, 7):
         table = bytes([at * 37 & 0xFF for at in range(count * record.size)])
         rows = [*record.iter_unpack(table)]
-        found = columns.split(record, table)
+        found = packing.split(record, table)
         assert [list(column) for column in found] == [
             [row[field] for row in rows] for field in range(len(record.format) - 1)
         ]
-        assert columns.join(record, found) == table
-        assert columns.join(record, [list(column) for column in found]) == table
-        parts = columns.join(record, [column[1:] for column in found])
+        assert packing.join(record, found) == table
+        assert packing.join(record, [list(column) for column in found]) == table
+        parts = packing.join(record, [column[1:] for column in found])
         assert parts == table[record.size :]
         as_rows = columns.Rows(found)
         assert [*as_rows] == rows == [as_rows[at] for at in range(len(as_rows))]
@@ -52,7 +53,7 @@ def test_columns_hold_the_fields(
 @pytest.mark.parametrize("number", [1 << 32, -1])
 def test_number_that_does_not_fit(number: int) -> None:
     with pytest.raises(struct.error):
-        columns.join(records.REL_32, [[1, 2], [number, 3]])
+        packing.join(records.REL_32, [[1, 2], [number, 3]])
 
 
 @pytest.mark.parametrize("file", sample_files()[::29], ids=lambda file: file.name)

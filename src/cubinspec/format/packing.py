@@ -1,9 +1,10 @@
-"""Alignment, and numbers that share one field of the file.
+"""Alignment, numbers that share one field of the file, and tables field by field.
 
 Loops over many rows use the masks and shifts of ``codes`` in place (``ST_TYPE_MASK``,
 ``SHI_SYMBOL_MASK``, ``SHF_BARRIERS_SHIFT``, …); these functions are for everything else:
 
 * ``align_up(value, alignment)``; ``words(body)``
+* tables: ``split(record, table)``, ``join(record, columns)``
 * ``st_info``: ``symbol_info(binding, kind)``
 * ``st_other``: ``memory_space(other)``
 * ``sh_info`` of code: ``code_info(symbol, registers)``, ``registers_of(info)``
@@ -15,7 +16,7 @@ Loops over many rows use the masks and shifts of ``codes`` in place (``ST_TYPE_M
 
 from __future__ import annotations
 
-from struct import unpack_from
+from struct import Struct, calcsize, pack, unpack_from
 
 from cubinspec_generated.codes import (
     EF_CUDA_64BIT_ADDRESS,
@@ -41,10 +42,12 @@ from cubinspec_generated.codes import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import Final
 
 #: Largest index of a note that ``e_flags`` can hold; readers take it for "not said, search it".
 MAX_NOTE_INDEX: Final = EF_CUDA_V2_CUINFO_SECTION_MASK >> EF_CUDA_V2_CUINFO_SECTION_SHIFT
+_LITTLE = unpack_from("=H", b"\1\0")[0] == 1
 
 
 def align_up(value: int, alignment: int) -> int:
@@ -55,6 +58,51 @@ def align_up(value: int, alignment: int) -> int:
 def words(body: bytes) -> list[int]:
     """All whole 32-bit words of a body."""
     return list(unpack_from(f"<{len(body) // 4}I", body))
+
+
+def split(record: Struct, table: bytes) -> list[Sequence[int]]:
+    """The columns of a table, one for each field of the record, in its order.
+
+    Args:
+        record: little-endian integers, each of which is aligned.
+        table: whole records.
+    """
+    if not _LITTLE:
+        columns = [*zip(*record.iter_unpack(table), strict=True)]
+        return [*columns] or [()] * (len(record.format) - 1)
+    views = _views(record, memoryview(table))
+    return [_cast(memoryview(view.tobytes()), view.format) for view in views]
+
+
+def join(record: Struct, columns: Sequence[Sequence[int]]) -> bytearray:
+    """The table that has these columns; the inverse of :func:`split`.
+
+    Raises:
+        struct.error: a number does not fit its field.
+    """
+    count = len(columns[0])
+    table = bytearray(count * record.size)
+    if not _LITTLE:
+        for at, row in enumerate(zip(*columns, strict=True)):
+            record.pack_into(table, at * record.size, *row)
+        return table
+    for view, column in zip(_views(record, memoryview(table)), columns, strict=True):
+        if not isinstance(column, memoryview):
+            column = _cast(memoryview(pack(f"={count}{view.format}", *column)), view.format)
+        view[:] = column
+    return table
+
+
+def _cast(table: memoryview, code: str) -> memoryview:
+    return table.cast(code)  # type: ignore[call-overload,no-any-return]
+
+
+def _views(record: Struct, table: memoryview) -> Iterator[memoryview]:
+    at = 0
+    for code in record.format.lstrip("<"):
+        width = calcsize(f"={code}")
+        yield _cast(table, code)[at // width :: record.size // width]
+        at += width
 
 
 def symbol_info(binding: int, kind: int) -> int:

@@ -23,7 +23,7 @@ from cubinspec.errors import (
     NotCubinError,
     TruncatedError,
 )
-from cubinspec.format.packing import words
+from cubinspec.format.packing import split, words
 from cubinspec.format.sections import occupies_file
 from cubinspec.format.strings import StringTable
 from cubinspec.limits import MAX_SECTION_OVERLAP
@@ -367,8 +367,6 @@ class Elf:
         """:attr:`section_rows` field by field, in a tenth of the memory."""
         columns = self._section_columns
         if columns is None:
-            from cubinspec.reader.columns import split  # only the emitter asks for columns
-
             columns = split(*self._section_table())
             self._check_overlap(columns[5], zip(*columns, strict=True))
             self._section_columns = columns
@@ -604,7 +602,7 @@ class Elf:
 
     def symbol_table(self, index: int) -> Sequence[SymbolRow]:
         """:meth:`symbol_rows` in a tenth of the memory, each row made when it is asked for."""
-        from cubinspec.reader.columns import Rows, split
+        from cubinspec.reader.columns import Rows  # only the emitter asks for columns
 
         if self.is_64:
             record = records.SYMBOL_64

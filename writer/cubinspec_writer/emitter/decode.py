@@ -11,6 +11,7 @@ from struct import Struct, unpack, unpack_from
 from cubinspec.errors import CubinError
 from cubinspec.format.attributes import ShapeCache, info_rows, keyed_run
 from cubinspec.format.notes import note_rows
+from cubinspec.format.packing import split
 from cubinspec.format.sections import (
     CALLGRAPH_TYPES,
     INFO_TYPES,
@@ -19,7 +20,6 @@ from cubinspec.format.sections import (
     UNIFIED_ENTRY_TYPES,
 )
 from cubinspec.format.strings import StringTable
-from cubinspec.reader.columns import split
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
     EMFMT_STRING,

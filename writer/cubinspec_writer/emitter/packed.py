@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from cubinspec.reader.columns import join
+from cubinspec.format.packing import join
 from cubinspec_generated import records
 from cubinspec_generated.codes import EIFMT_SVAL
 from cubinspec_writer.emitter.bodies import WORD, InfoRecords, Pairs, encode_pairs

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import accumulate, chain
 from struct import Struct, unpack_from
 
-from cubinspec.reader.columns import join
+from cubinspec.format.packing import join
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.packed import InfoShape, PackedInfo
 

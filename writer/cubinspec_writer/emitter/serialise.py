@@ -7,7 +7,7 @@ from struct import Struct
 from struct import error as StructError
 
 from cubinspec.errors import BadStructureError, LimitError
-from cubinspec.reader.columns import join
+from cubinspec.format.packing import join
 from cubinspec_generated import records
 from cubinspec_generated.codes import ELFDATA2LSB
 from cubinspec_writer.emitter import bodies

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import starmap
 
-from cubinspec.reader.columns import Rows, join
+from cubinspec.format.packing import join
+from cubinspec.reader.columns import Rows
 from cubinspec.values import ValueObject
 from cubinspec_generated import records
 from cubinspec_generated.codes import (

@@ -4,6 +4,7 @@ reach.
 
 from __future__ import annotations
 
+from itertools import compress
 from struct import Struct
 
 from cubinspec.errors import BadStructureError
@@ -95,8 +96,8 @@ class FunctionFacts:
         cached: what asks for a mode of the cache.
         stack_limits: functions that may not have more bytes of stack than this.
         rows: the global rows of every input; those of functions only where the copy here is linked.
-        values: for inputs of which all global records are of a function and a number, these in
-            place of the rows, with the linked functions by their number in the input.
+        values: what inputs have in place of rows if all of their global records are of a function
+            and a number.
     """
 
     def __init__(
@@ -109,38 +110,50 @@ class FunctionFacts:
         self.cached: set[Symbol] = set()
         self.stack_limits: dict[Symbol, int] = {}
         self.rows: dict[InputObject, list[GlobalRow]] = {}
-        self.values: dict[InputObject, tuple[list[tuple[int, ...]], dict[int, Symbol]]] = {}
+        self.values: dict[InputObject, FunctionValues] = {}
         for obj in objects:
-            bound = obj.bound
-            linked = {
-                row.index: symbol
-                for row in obj.functions
-                if (symbol := bound[row.index]) is not None
-                and symbol.live
-                and symbol.definition is not None
-                and symbol.definition[1] is row
-                and symbol not in unified.stubs
-            }
-            values = _function_values(obj)
-            others = {row[3] for row in values}.difference(linked) if values is not None else ()
-            if values is None or any(named_elsewhere(obj, number) for number in others):
+            linked: list[Symbol | None] = [None] * len(obj.symbols)
+            for row in obj.functions:
+                symbol = obj.bound[row.index]
+                if symbol is None or not symbol.live or symbol in unified.stubs:
+                    continue
+                if symbol.definition is not None and symbol.definition[1] is row:
+                    linked[row.index] = symbol
+            if not self._take_values(obj, linked):
                 self._take_rows(obj, linked)
-                continue
-            if others:
-                values = [row for row in values if row[3] in linked]
-            self.values[obj] = values, linked
-            for row in values:
-                code = row[1]
-                if code == EIATTR_REGCOUNT:
-                    self.registers[linked[row[3]]] = row[4]
-                elif code == EIATTR_FRAME_SIZE:
-                    self.frame[linked[row[3]]] = row[4]
-                elif code == EIATTR_MAX_STACK_SIZE:
-                    self.stack_limits[linked[row[3]]] = row[4]
-        for code, symbol, value in attributes.stated if attributes is not None else ():
-            self.take(code, symbol, value)
+        for code, function, value in attributes.stated if attributes is not None else ():
+            self.take(code, function, value)
 
-    def _take_rows(self, obj: InputObject, linked: dict[int, Symbol]) -> None:
+    def _take_values(self, obj: InputObject, linked: list[Symbol | None]) -> bool:
+        """Take the global records of an input at once, if they are all of a function and a number.
+
+        Args:
+            linked: the functions that are linked from there, by their number.
+        """
+        values = _function_values(obj, linked)
+        if values is None:
+            return False
+        count = len(linked)
+        others = {n for n in set(values.numbers) if n >= count or linked[n] is None}
+        if any(named_elsewhere(obj, number) for number in others):
+            return False
+        if others:
+            values.keep([number not in others for number in values.numbers])
+        self.values[obj] = values
+        registers, frame, stack_limits = self.registers, self.frame, self.stack_limits
+        for code, number, value in zip(values.codes, values.numbers, values.values, strict=True):
+            symbol = linked[number]
+            if symbol is None:
+                continue
+            if code == EIATTR_REGCOUNT:
+                registers[symbol] = value
+            elif code == EIATTR_FRAME_SIZE:
+                frame[symbol] = value
+            elif code == EIATTR_MAX_STACK_SIZE:
+                stack_limits[symbol] = value
+        return True
+
+    def _take_rows(self, obj: InputObject, linked: list[Symbol | None]) -> None:
         rows: list[GlobalRow] = []
         for record in global_records(obj):
             code = record[1]
@@ -150,7 +163,8 @@ class FunctionFacts:
                 rows.append((code, None, 0, record))
                 continue
             number = word(record, 0)
-            symbol = linked.get(number) or named_elsewhere(obj, number)
+            symbol = linked[number] if number < len(linked) else None
+            symbol = symbol or named_elsewhere(obj, number)
             if symbol is None:
                 if code in PARAMETERS:
                     rows.append((code, None, 0, unnamed(record)))
@@ -187,7 +201,36 @@ def named_elsewhere(obj: InputObject, number: int) -> Symbol | None:
     return None if row.kind == STT_FUNC and row.shndx != SHN_UNDEF else symbol
 
 
-def _function_values(obj: InputObject) -> list[tuple[int, ...]] | None:
+class FunctionValues:
+    """Global records of an input that are all of a function and a number, field by field.
+
+    Attributes:
+        linked: the functions that are linked from this input, by their number there.
+        codes: codes of the attributes.
+        heads: the first words of the records.
+        numbers, values: of symbols in the input, and what is said of them.
+    """
+
+    __slots__ = ("codes", "heads", "linked", "numbers", "values")
+
+    def __init__(
+        self, linked: list[Symbol | None], codes: bytes, heads: list[int], words: list[int]
+    ) -> None:
+        self.linked: list[Symbol | None] = linked
+        self.codes: bytes = codes
+        self.heads: list[int] = heads
+        self.numbers: list[int] = words[::2]
+        self.values: list[int] = words[1::2]
+
+    def keep(self, kept: list[bool]) -> None:
+        """Leave all but some records out."""
+        self.codes = bytes(compress(self.codes, kept))
+        self.heads = list(compress(self.heads, kept))
+        self.numbers = list(compress(self.numbers, kept))
+        self.values = list(compress(self.values, kept))
+
+
+def _function_values(obj: InputObject, linked: list[Symbol | None]) -> FunctionValues | None:
     """The global records of an input cut at once, if all are of a function and a number."""
     section = obj.find(SHT_CUDA_INFO, ".nv.info")
     size = FUNCTION_VALUE.size
@@ -197,7 +240,10 @@ def _function_values(obj: InputObject) -> list[tuple[int, ...]] | None:
     num_sized, num_of_pairs = data[::size].count(EIFMT_SVAL), data[2::size].count(_PAIR_SIZE)
     if not num_sized == num_of_pairs == data[3::size].count(0) or num_sized * size != len(data):
         return None
-    return list(FUNCTION_VALUE.iter_unpack(data))
+    words = list(Struct(f"<{len(data) // 4}I").unpack(data))
+    heads = words[::3]
+    del words[::3]
+    return FunctionValues(linked, data[1::size], heads, words)
 
 
 #: The usual records of the global section, which name a function.
@@ -306,7 +352,11 @@ class Demands:
 
 
 def word(record: RawRecord, index: int) -> int:
-    return int.from_bytes(record[4 * index + 4 : 4 * index + 8], "little")
+    """A word of the payload; bytes that a short record lacks count as 0."""
+    at = 4 * index + 4
+    if len(record) < at + 4:
+        return int.from_bytes(record[at:], "little")
+    return record[at] | record[at + 1] << 8 | record[at + 2] << 16 | record[at + 3] << 24
 
 
 def checked(obj: InputObject, number: int) -> int:

@@ -10,6 +10,8 @@ become the type that writes the plain address into the same bits.
 
 from __future__ import annotations
 
+from struct import Struct
+
 from cubinspec.format.targets import has_independent_threads
 from cubinspec_generated import columns
 from cubinspec_generated.codes import (
@@ -80,6 +82,9 @@ _FAILURES: Final = {
     "pcrel": "PC relative branch address should be in the same section",
     "unsupported": "unexpected NVRS",
 }
+
+#: Writes a number of so many bytes.
+_WHOLE: Final = {record.size: record for record in map(Struct, ("<B", "<H", "<I", "<Q"))}
 
 READS = (
     "graph.address_taken handles.slots relocations.resolved relocations.sections section.flags "
@@ -502,8 +507,13 @@ class _Values:
             if width is not None:
                 if from_field:
                     addend += int.from_bytes(data[offset : offset + width], "little")
-                value = (address + addend) & ((1 << 8 * width) - 1)
-                data[offset : offset + width] = value.to_bytes(width, "little")
+                value = address + addend
+                if value < 0 or value >> 8 * width:
+                    value &= (1 << 8 * width) - 1
+                if offset + width <= size:
+                    _WHOLE[width].pack_into(data, offset, value)
+                else:
+                    data[offset : offset + width] = value.to_bytes(width, "little")
                 continue
             self._write_fields(data, reloc, address, from_field=from_field)
         del data[size:]

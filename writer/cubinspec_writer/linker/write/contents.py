@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cubinspec.format.packing import join
 from cubinspec.format.sections import CAPSULE_PREFIX, CONSTANT_BANK_TYPES, MERCURY_PREFIX
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
@@ -97,6 +98,28 @@ def reloc_bytes(section: OutSection) -> bytes:
     return b"".join([pack(row.offset, row.r_type, row.symbol.index, row.addend) for row in rows])
 
 
+def reloc_tables(run: list[OutSection]) -> list[bytes | bytearray]:
+    """`reloc_bytes` of sections of one type; an input may have one that holds something else."""
+    rows = [row for section in run for row in reversed(section.relocs)]
+    columns = [
+        [row.offset for row in rows],
+        [row.r_type for row in rows],
+        [row.symbol.index for row in rows],
+    ]
+    record = records.REL_64
+    if run[0].sh_type != SHT_REL:
+        record = records.RELA_64
+        columns.append([row.addend for row in rows])
+    table = join(record, columns)
+    found: list[bytes | bytearray] = []
+    at = 0
+    for section in run:
+        end = at + record.size * len(section.relocs)
+        found.append(section.content or table[at:end])
+        at = end
+    return found
+
+
 def callgraph_bytes(symbols: Symbols, graph: Graph, offset_of: OffsetOf) -> bytes:
     """`.nv.callgraph`: four parts, of pairs of functions or of a function and a signature."""
     functions = symbols.functions
@@ -131,6 +154,8 @@ def callgraph_bytes(symbols: Symbols, graph: Graph, offset_of: OffsetOf) -> byte
 
 def prototype_bytes(symbols: Symbols, graph: Graph, offset_of: OffsetOf) -> bytes:
     """`.nv.prototype`: external functions whose address is not taken, with their signature."""
+    if not graph.prototypes:
+        return b""
     return b"".join(
         records.PROTOTYPE_ENTRY.pack(function.index, offset_of(graph.prototypes[function]))
         for function in symbols.functions

@@ -18,7 +18,7 @@ from cubinspec.format.layout import (
     index_rank,
 )
 from cubinspec.format.layout import classic as classic_segments
-from cubinspec.format.packing import abi_7_flags, abi_8_flags, align_up, with_note
+from cubinspec.format.packing import abi_7_flags, abi_8_flags, align_up, join, with_note
 from cubinspec.format.sections import (
     CONSTANT_BANK_TYPES,
     LINK_TO_SYMTAB,
@@ -86,12 +86,12 @@ from cubinspec_writer.linker.write.contents import (
     made_sections,
     output_type,
     prototype_bytes,
-    reloc_bytes,
+    reloc_tables,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Final
 
     from cubinspec.format.layout import Loaded
@@ -118,9 +118,7 @@ _RANK_OF_NOTES: Final = RANK_OF_TYPE[SHT_NOTE]
 _LINK_TO_SYMTAB: Final = LINK_TO_SYMTAB | {SHT_SYMTAB_SHNDX}
 _TABLE_TYPES: Final[tuple[int, ...]] = (SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX)
 #: Types whose contents are made here.
-_MADE_TYPES: Final = frozenset(
-    (*_TABLE_TYPES, *SASS_RELOCATION_TYPES, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE)
-)
+_MADE_TYPES: Final = frozenset((*_TABLE_TYPES, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE))
 #: How many sections are handled at a time, so that repeated loops find them in the processor's
 #: cache.
 _RUN: Final = 256
@@ -142,7 +140,7 @@ class _Bodies:
     """What lies between the ELF header and the section headers.
 
     Attributes:
-        headers: section headers in index order.
+        headers: the fields of section headers, each a list in index order.
         loaded: sections that segments load; neighbours of one type and flags count as one.
         parts: the bytes, with padding.
         end: offset behind the last one.
@@ -151,7 +149,7 @@ class _Bodies:
     __slots__ = ("end", "headers", "loaded", "parts")
 
     def __init__(self) -> None:
-        self.headers: list[bytes] = []
+        self.headers: list[list[int]] = [[] for _ in records.SECTION_HEADER_64.format[1:]]
         self.loaded: list[Loaded] = []
         self.parts: list[bytes | bytearray] = []
         self.end = EI_NIDENT + records.ELF_HEADER_64.size
@@ -195,12 +193,12 @@ class _DirectWriter:
         """Number the sections: a stable sort of their order of creation by rank."""
         state = self.state
         ranked: list[list[OutSection]] = [[] for _ in range(RANK_OF_OTHERS + 1)]
-        rank_of = (RANK_OF_TYPE if state.job.options.relocatable else _EXECUTABLE_RANKS).get
+        ranks = RANK_OF_TYPE if state.job.options.relocatable else _EXECUTABLE_RANKS
         for entry in state.names.entries:
             if type(entry) is not OutSection or not entry.emitted:
                 continue
             sh_type = entry.sh_type
-            rank = rank_of(sh_type)
+            rank = ranks.get(sh_type)
             if rank is None:
                 if entry.name.startswith(_TEXT):
                     rank = RANK_OF_TEXT
@@ -306,7 +304,7 @@ class _DirectWriter:
         indices = [0]
         in_globals = 0
         numbered = state.symbols.numbered
-        for start, end in _runs([*map(type, numbered)]):
+        for start, end in _runs([int(type(item) is OutSection) for item in numbered]):
             items = numbered[start:end]
             if type(items[0]) is OutSection:
                 run = [item for item in items if type(item) is OutSection]
@@ -366,14 +364,12 @@ class _DirectWriter:
         links = self._links_by_name()
         symtab = self._fixed(".symtab")
         bodies = _Bodies()
-        place_of = self.shstrtab.__getitem__
-        pack = records.SECTION_HEADER_64.pack
+        place_of = self.shstrtab
         for start, end in _runs([section.sh_type for section in self.sections]):
             sh_type = self.sections[start].sh_type
             final = output_type(self.state.job, sh_type)
             link = self._link_of_type(self.sections[start])
             is_stored = occupies_file(sh_type, 0)
-            is_made = sh_type in _MADE_TYPES
             for first in range(start, end, _RUN):
                 run = self.sections[first : min(first + _RUN, end)]
                 names = [section.name for section in run]
@@ -385,19 +381,20 @@ class _DirectWriter:
                 if run[0].is_nobits:
                     sizes = [section.nobits_size + section.reserved for section in run]
                 else:
-                    make = self._bytes
-                    contents = [make(s) if is_made else s.content for s in run]
+                    contents = self._contents(run)
                     sizes = list(map(len, contents))
-                offsets = _stack(contents if is_stored else [b""] * len(run), aligns, bodies)
+                if is_stored:
+                    offsets = _stack(contents, sizes, aligns, bodies)
+                else:
+                    offsets = _stack([b""] * len(run), [0] * len(run), aligns, bodies)
                 infos = self._infos(run, num_local)
                 run_links = [link] * len(run)
                 if not link:
                     run_links = [
                         symtab if name.startswith(_TEXT) else links.get(name, 0) for name in names
                     ]
-                bodies.headers += map(
-                    pack,
-                    map(place_of, names),
+                fields = (
+                    [place_of[name] for name in names],
                     [final] * len(run),
                     flags,
                     [0] * len(run),
@@ -408,6 +405,8 @@ class _DirectWriter:
                     aligns,
                     [section.entsize for section in run],
                 )
+                for column, more in zip(bodies.headers, fields, strict=True):
+                    column += more
                 if is_stored and flags.count(flags[0]) == len(flags):
                     flags, aligns = flags[:1], aligns[:1]
                     sizes = [bodies.end - offsets[0]]
@@ -467,15 +466,21 @@ class _DirectWriter:
             return 0
         return self._fixed(".symtab")
 
+    def _contents(self, run: list[OutSection]) -> list[bytes | bytearray]:
+        """The contents of sections of one type."""
+        sh_type = run[0].sh_type
+        if sh_type in SASS_RELOCATION_TYPES:
+            return reloc_tables(run)
+        if sh_type in _MADE_TYPES:
+            return [self._bytes(section) for section in run]
+        return [section.content for section in run]
+
     def _bytes(self, section: OutSection) -> bytes | bytearray:
         """The contents of a section of one of the made types."""
         state = self.state
         table = self.tables.get(section.name) if section.sh_type in _TABLE_TYPES else None
         if table is not None:
             return table
-        if section.sh_type in SASS_RELOCATION_TYPES:
-            # An input may have one that holds no relocations.
-            return section.content or reloc_bytes(section)
         if section is state.sections.callgraph:
             return callgraph_bytes(state.symbols, state.graph, self._signature)
         if section is state.sections.prototype:
@@ -488,7 +493,7 @@ class _DirectWriter:
         """The whole file: ELF header, bodies, section headers, program headers."""
         state = self.state
         record, program = records.SECTION_HEADER_64, records.PROGRAM_HEADER_64
-        count = len(bodies.headers) + 1
+        count = len(self.sections) + 1
         shoff = align_up(bodies.end, 8)
         phoff = shoff + count * record.size
         is_final = not state.job.options.relocatable
@@ -518,7 +523,7 @@ class _DirectWriter:
         )
         tables = [program.pack(*row) for row in segments]
         padding = bytes(shoff - bodies.end)
-        behind = b"".join([padding, record.pack(*null), *bodies.headers, *tables])
+        behind = b"".join([padding, record.pack(*null), join(record, bodies.headers), *tables])
         return [ident, ehdr, *bodies.parts, behind]
 
 
@@ -532,14 +537,17 @@ def _form(job: Job, objects: list[InputObject]) -> tuple[int, int, int, int]:
     return ELFOSABI_CUDA, ABI_7, job.toolkit.number, flags
 
 
-def _stack(contents: Sequence[bytes | bytearray], aligns: list[int], bodies: _Bodies) -> list[int]:
-    """Put contents behind each other; returns their offsets."""
+def _stack(
+    contents: Sequence[bytes | bytearray], sizes: list[int], aligns: list[int], bodies: _Bodies
+) -> list[int]:
+    """Put contents of these sizes behind each other; returns their offsets."""
     parts, at = bodies.parts, bodies.end
-    sizes = list(map(len, contents))
     offsets: list[int] = []
     align = aligns[0] or 1
-    is_even = aligns.count(align) == len(aligns) and not any(map((align - 1).__and__, sizes))
-    if is_even:
+    bits = 0
+    for size in sizes:
+        bits |= size
+    if aligns.count(align) == len(aligns) and not bits & (align - 1):
         # Padding in front of the first one only, the most frequent case.
         padding = -at % align
         parts.append(bytes(padding))
@@ -562,18 +570,13 @@ def _stack(contents: Sequence[bytes | bytearray], aligns: list[int], bodies: _Bo
     return offsets
 
 
-def _runs(values: Sequence[object]) -> Iterator[tuple[int, int]]:
+def _runs(values: list[int]) -> list[tuple[int, int]]:
     """Where equal neighbours start and end.
 
     `itertools.groupby` is faster by less than its import takes.
     """
-    start = 0
-    for at, value in enumerate(values):
-        if value != values[start]:
-            yield start, at
-            start = at
-    if values:
-        yield start, len(values)
+    starts = [at for at, value in enumerate(values) if not at or value != values[at - 1]]
+    return list(zip(starts, [*starts[1:], len(values)], strict=True)) if starts else []
 
 
 def _not_linked(section: OutSection, name: str | None = None) -> UnsupportedLinkError:

@@ -7,6 +7,8 @@ and barriers of kernels. All others are copied (rule B6). Symbol numbers are ren
 
 from __future__ import annotations
 
+from struct import Struct
+
 from cubinspec.format.attributes import raw_record
 from cubinspec_generated.codes import (
     EIATTR_CRS_STACK_SIZE,
@@ -23,6 +25,7 @@ from cubinspec_writer.linker.library.demands import (
     Collected,
     Demands,
     FunctionFacts,
+    FunctionValues,
     external_record,
     replace_record,
     symbol_number,
@@ -175,7 +178,7 @@ def _global_rows(
     open_entries = entries.copy()
     for obj in reversed(objects):
         if obj in facts.values:
-            rows += _values_of(*facts.values[obj], demands, open_entries)
+            rows.append(_values_of(facts.values[obj], demands, open_entries))
             continue
         for code, symbol, value, record in reversed(facts.rows[obj]):
             if symbol is not None:
@@ -280,34 +283,36 @@ def _with_stacks(symbols: Symbols, unified: Unified, kernels: list[Symbol]) -> l
     return sorted((*stubs, *kernels), key=symbol_number)
 
 
-def _values_of(
-    values: list[tuple[int, ...]],
-    linked: dict[int, Symbol],
-    demands: Demands | None,
-    entries: set[Symbol],
-) -> list[bytes]:
-    """The global records of an input, last one first, if all are of a function and a number."""
-    pack = FUNCTION_VALUE.pack
-    numbers = {index: symbol.index for index, symbol in linked.items()}
-    if demands is None:
-        return [
-            pack(EIFMT_SVAL, code, 8, numbers[i], value)
-            for _, code, _, i, value in reversed(values)
-        ]
-    registers = demands.registers
-    needs = {i: registers.get(symbol, 0) for i, symbol in linked.items() if symbol in entries}
-    entries.difference_update([linked[i] for i in needs])
-    return [
-        pack(
-            EIFMT_SVAL,
-            code,
-            8,
-            numbers[i],
-            max(needs.pop(i), value) if code == EIATTR_REGCOUNT and i in needs else value,
-        )
-        for _, code, _, i, value in reversed(values)
-        if code != EIATTR_MAX_STACK_SIZE
-    ]
+def _values_of(values: FunctionValues, demands: Demands | None, entries: set[Symbol]) -> bytes:
+    """The global records of an input, last one first, if all are of a function and a number.
+
+    Args:
+        entries: kernels of which no record was met; those that are linked from this input go.
+    """
+    linked = values.linked
+    if demands is not None:
+        if EIATTR_MAX_STACK_SIZE in values.codes:
+            values.keep([code != EIATTR_MAX_STACK_SIZE for code in values.codes])
+        _raise_registers(values, demands, entries)
+    indices = [symbol.index if symbol is not None else 0 for symbol in linked]
+    table = [0] * (3 * len(values.heads))
+    table[::3] = reversed(values.heads)
+    table[1::3] = [indices[number] for number in reversed(values.numbers)]
+    table[2::3] = reversed(values.values)
+    return Struct(f"<{len(table)}I").pack(*table)
+
+
+def _raise_registers(values: FunctionValues, demands: Demands, entries: set[Symbol]) -> None:
+    """Let the last record of registers of a kernel say all that it needs."""
+    linked, registers = values.linked, demands.registers
+    own = {symbol for symbol in linked if symbol is not None and symbol in entries}
+    entries -= own
+    for at in range(len(values.codes) - 1, -1, -1):
+        if values.codes[at] == EIATTR_REGCOUNT:
+            symbol = linked[values.numbers[at]]
+            if symbol is not None and symbol in own:
+                own.discard(symbol)
+                values.values[at] = max(registers.get(symbol, 0), values.values[at])
 
 
 def _warn(

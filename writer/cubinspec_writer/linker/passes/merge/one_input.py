@@ -66,8 +66,8 @@ class OneInput:
         named_ends: for every section the end of its last named part; None: not computed yet.
         functions: symbols of functions.
         aliases: functions of which the code is that of another one.
-        linked: output symbol by symbol number, of those that relocations name and that are linked
-            as they stand in the input.
+        linked: output symbol by symbol number, of those that relocations named so far and that are
+            linked as they stand in the input.
         cut: what stayed of debug tables, where entries of functions that are not linked go.
         is_counted: whether relocations are numbered in the order of merging.
     """
@@ -135,7 +135,7 @@ class OneInput:
         self.named_ends: dict[int, int] | None = None
         self.functions: list[tuple[InSymbol, Symbol]] = []
         self.aliases: list[tuple[Symbol, InSymbol]] = []
-        self.linked: dict[int, Symbol] = {}
+        self.linked: list[Symbol | None] = [None] * len(obj.symbols)
         self.cut: dict[int, Kept] = {}
         self.is_counted: bool = job.options.preserve_relocs or job.options.relocatable
 

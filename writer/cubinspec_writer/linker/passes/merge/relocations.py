@@ -230,7 +230,7 @@ class _Relocations:
         one, foreign = self.one, self.foreign
         row, symbol = self.obj.symbols[index], self.obj.bound[index]
         if not self.is_odd and row.shndx not in foreign:
-            linked = one.linked.get(index) or _linked_symbol(one, index)
+            linked = one.linked[index] or _linked_symbol(one, index)
             if linked is not None:
                 return linked, 0, _TAKEN
         shift = 0
@@ -259,10 +259,10 @@ class _Relocations:
 
 def _take_unchanged(one: OneInput, relocs: InRelocs, target: OutSection, base: int) -> bool:
     """Merge the rows if all that they name is linked as it stands here; else do nothing."""
-    find = one.linked.get
+    linked = one.linked
     taken: list[Reloc] = []
     for offset, r_type, index, addend in relocs.rows:
-        symbol = find(index) or _linked_symbol(one, index)
+        symbol = linked[index] or _linked_symbol(one, index)
         if symbol is None:
             return False
         reloc = Reloc()
