@@ -181,3 +181,8 @@ def test_a_broken_file_is_a_complaint_and_the_rest_goes_on(tmp_path, capsys):
     out = capsys.readouterr()
     assert "never_returns" in out.out
     assert "broken.cubin" in out.err
+
+
+def test_images_without_a_function_that_matches_are_left_out(capsys):
+    assert main(["callgraph", "--match", "direct", str(REL), str(CALLEE)]) == 0
+    assert CALLEE.name not in capsys.readouterr().out

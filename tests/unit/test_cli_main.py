@@ -138,6 +138,14 @@ def test_a_poor_encoding_is_no_fault(tmp_path: Path) -> None:
     assert "k\\xe4rnel" in done.stdout
 
 
+def test_arrows_and_lines_are_drawn_in_any_encoding() -> None:
+    calls = str(SAMPLES / "calls.sm_90.rel.cubin")
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = run("callgraph", "--match", "indirect", calls, env=ascii_only)
+    assert "(recursion: recursive -> recursive)" in done.stdout
+    assert "\n  |- [may call] leaf" in done.stdout
+
+
 def test_a_file_name_may_hold_any_byte(tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/k\xff\n.cubin"
     with open(path, "wb") as file:

@@ -147,7 +147,6 @@ def test_dump_shows_every_section_in_file_order(capsys: pytest.CaptureFixture[st
         (".nv.info*", {".nv.info", ".nv.info.small"}),
         (".text.small", {".text.small"}),
         (".nv.[ct]*", {".nv.compat", ".nv.callgraph", ".nv.constant3", ".nv.constant0.small"}),
-        ("nothing", set()),
     ],
 )
 def test_dump_can_be_limited_to_sections(
@@ -158,8 +157,11 @@ def test_dump_can_be_limited_to_sections(
 
 
 def test_dump_says_that_no_section_fits(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["dump", SAMPLE, "--section", ".nv.nothing"]) == 0
+    assert main(["dump", SAMPLE, "--section", ".nv.nothing"]) == 1
     assert "no section's name fits '.nv.nothing'" in capsys.readouterr().err
+    assert main(["dump", SAMPLE, "--section", ".nv.nothing", "--json"]) == 1
+    (record,) = json.loads(capsys.readouterr().out)
+    assert not record["sections"]
 
 
 def test_annotations_are_read_by_their_tags(capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,7 +228,11 @@ def test_tree_is_quiet_about_long_bytes(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_an_unknown_path_is_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tree", SAMPLE, "header.nothing"]) == 1
-    assert "header.nothing: there is no such field" in capsys.readouterr().err
+    found = capsys.readouterr().err
+    assert "header.nothing: there is no such field (expected below header: e_type, " in found
+    for path in ("nothing", "header.e_flags.nothing"):
+        assert main(["tree", SAMPLE, path]) == 1
+        assert f"{path}: there is no such field" in capsys.readouterr().err
 
 
 def test_coverage_sums_to_the_size(capsys: pytest.CaptureFixture[str]) -> None:

@@ -204,6 +204,9 @@ def test_statuses(tmp_path, capsys):
     assert main(["diff", "--fail-on", "gone", str(sample), str(other)]) == 1
     for words in ([str(sample)], [str(sample), str(broken)], [str(sample), str(tmp_path / "no")]):
         assert main(["diff", *words]) == 2
+    capsys.readouterr()
+    assert main(["diff", "--arch", "sm_120", str(sample), str(sample)]) == 2
+    assert "no cubin of those asked for was found in it" in capsys.readouterr().err
     assert main(["diff", "--only", "registrs", str(sample), str(sample)]) == 2
     assert "registers" in capsys.readouterr().err
 
@@ -419,6 +422,11 @@ def test_fingerprints_of_files(tmp_path, capsys):
         assert first != of_file(read_facts(str(rel)), level)
     assert main(["fingerprint", "--level", "all", str(rel)]) == 2
     assert main(["fingerprint", "--level", "image", "--functions", str(rel)]) == 2
+    capsys.readouterr()
+    assert main(["fingerprint", "--match", "direct", str(rel)]) == 0
+    matched = capsys.readouterr().out
+    assert main(["fingerprint", "--functions", "--match", "direct", str(rel)]) == 0
+    assert capsys.readouterr().out == matched
     broken = tmp_path / "broken.cubin"
     broken.write_bytes(rel.read_bytes()[:900])
     capsys.readouterr()

@@ -229,7 +229,8 @@ def test_what_has_no_code_is_named(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["archs", str(path), "--require", "sm_100"]) == 1
     printed = capsys.readouterr()
     assert "fixed_cluster" not in printed.out
-    assert "and 1 more (--why names them)" in printed.err
+    assert "no code for it in 4 of 7 kernels: " in printed.err
+    assert " and 1 more (--why names all)" in printed.err
     assert main(["archs", str(path), "--require", "sm_100", "--why"]) == 1
     printed = capsys.readouterr()
     assert "no code for sm_100: kernel fixed_cluster: it has sm_90 (other-major)" in printed.out

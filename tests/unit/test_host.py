@@ -244,3 +244,15 @@ def test_a_section_for_each_of_many_functions_is_no_attack(
     many = tmp_path / "host.o"
     many.write_bytes(with_functions(plain_file.read_bytes(), 2000))
     assert record(capsys, many)["names"] == record(capsys, plain_file)["names"]
+
+
+def test_what_is_no_host_file_is_said_to_be_what_it_is(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cubin = tmp_path / "k.cubin"
+    cubin.write_bytes((BUILDS.parent / "cubins" / "small.sm_90.exe.cubin").read_bytes())
+    assert main(["host", str(cubin), str(tmp_path / "absent"), str(folder / "host.o")]) == 1
+    printed = capsys.readouterr()
+    assert "host.o" in printed.out
+    assert f"{cubin}: this is a cubin; no host file with device code was found in it" in printed.err
+    assert printed.err.count("absent") == 1

@@ -77,6 +77,8 @@ def test_ranges_follow_each_other_and_cover_the_code() -> None:
 def test_code_without_lines_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lines", str(CUBINS / "small.sm_90.exe.cubin")]) == 1
     assert "-lineinfo" in capsys.readouterr().err
+    assert main(["lines", str(CUBINS / "small.sm_90.exe.cubin"), "absent"]) == 1
+    assert "small.sm_90.exe.cubin: no function 'absent' is here" in capsys.readouterr().err
 
 
 def test_an_offset_needs_a_function(capsys: pytest.CaptureFixture[str]) -> None:

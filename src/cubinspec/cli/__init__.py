@@ -230,8 +230,10 @@ def entry() -> NoReturn:
     gc.disable()
     if sys.stdout is None:  # started with stdout closed
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-    # a name may have characters that the terminal's encoding lacks; print those as escapes
-    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    from _codecs import register_error  # all of `codecs` takes longer to import
+
+    register_error("cubinspec.plain", _plain)
+    sys.stdout.reconfigure(errors="cubinspec.plain")  # type: ignore[union-attr]
     _end_by_signals()
     _expect_objects(sys.argv[1:])
     try:
@@ -246,6 +248,19 @@ def entry() -> NoReturn:
         traceback.print_exc()
         status = EXIT_CRASH  # Python's own would be 1
     os._exit(status)
+
+
+#: What is printed for our own arrows and lines where the output's encoding lacks them.
+_PLAIN = {"→": "->", "…": "...", "█": "#", "├": "|", "└": "`", "│": "|", "─": "-"}
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Handler of what an encoding lacks: our own characters in ASCII, those of names as escapes."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    plain = (_PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in lacking)
+    return "".join(plain), error.end
 
 
 #: Commands that make objects of all that a file holds, the sizes of files for which the memory of
@@ -396,8 +411,9 @@ def load(command: str) -> ModuleType:
 
 def _print_overview() -> None:
     print("usage: cubinspec COMMAND [OPTION ...] [ARGUMENT ...]\n\ncommands:")
+    width = max(map(len, COMMANDS))
     for command, (_, summary) in COMMANDS.items():
-        print(f"  {command:<12} {summary}")
+        print(f"  {command:<{width}}  {summary}")
     print("\n'cubinspec COMMAND --help' tells more; 'cubinspec --version' the version.")
 
 

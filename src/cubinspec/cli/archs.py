@@ -86,8 +86,11 @@ def _required(arguments: Arguments, devices: dict[int, Device]) -> list[str]:
     names = [name for text in arguments.values("--require") for name in text.split(",") if name]
     for name in names:
         number = name.removeprefix("sm_")
-        if not number.isdecimal() or int(number) not in devices:
+        if not number.isdecimal():
             raise UsageError(f"--require needs a GPU such as sm_90, not {name!r}")
+        if int(number) not in devices:
+            known = " ".join(f"sm_{sm}" for sm in sorted(devices))
+            raise UsageError(f"--require: the spec knows no GPU {name!r}; it knows {known}")
     return [f"sm_{int(name.removeprefix('sm_'))}" for name in names]
 
 
@@ -105,13 +108,13 @@ def _missing(reports: list[dict[str, Any]], required: list[str], accepted: tuple
 def _complaint(report: dict[str, Any], record: dict[str, Any]) -> str:
     """What one GPU lacks, with the first names."""
     missing = record["missing"]
-    names = [_short(shown(_name_of(entry))) for entry in missing[:_NAMED]]
-    if len(missing) > len(names):
-        names.append(f"and {len(missing) - len(names)} more (--why names them)")
+    names = ", ".join(_short(shown(_name_of(entry))) for entry in missing[:_NAMED])
+    if len(missing) > _NAMED:
+        names += f" and {len(missing) - _NAMED} more (--why names all)"
     reasons = "; ".join(entry["because"] for entry in record["without"])
     return (
-        f"{shown(report['file'])}: does not run on {record['gpu']}: {record['served']} of "
-        f"{record['items']} {_what(report)} have code for it, not {', '.join(names)}: {reasons}"
+        f"{shown(report['file'])}: does not run on {record['gpu']}: no code for it in "
+        f"{len(missing)} of {record['items']} {_what(report)}: {names}: {reasons}"
     )
 
 
@@ -160,10 +163,9 @@ def _print(report: dict[str, Any], required: list[str], arguments: Arguments) ->
     width = table_width(arguments)
     print(title(report["file"], width))
     without = f", {report['others']} of them without kernels" if report["others"] else ""
-    print(
-        f"  {report['kernels']} kernel{_plural(report['kernels'])} in {report['fatbins']} "
-        f"fatbin{_plural(report['fatbins'])} or bare images{without}"
-    )
+    count = f"{report['kernels']} kernel{_plural(report['kernels'])}"
+    many = _plural(report["fatbins"])
+    print(f"  {count} in {report['fatbins']} fatbin{many} or file{many} of bare images{without}")
     for line in _lines(["targets:", *report["targets"]], width):
         print(f"  {line}")
     rows = []

@@ -131,7 +131,7 @@ def _show(
                 records.add({"budget": budget.file, **finding.as_dict()})
     elif arguments.flag("--github"):
         print("\n".join(map(shown, github_lines(findings, budget))))
-    else:
+    elif not arguments.streams:
         for finding in sorted(findings, key=lambda f: (UNREAD, *KINDS).index(f.kind)):
             print(
                 f"{finding.kind:<8} {shown(budget.file)}:{finding.line}  {shown(message(finding))}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError, keep_inputs
 from cubinspec.cli.output import write_output
 from cubinspec.cli.walking import (
-    ARCH,
+    CUBIN_ARCH,
     RELOCATABLE,
     architecture_filter,
     for_each_image,
@@ -29,7 +29,7 @@ USAGE = (
     "FILE... [--arch SM] [--match PATTERN] [--together] [--dot OUT] [--svg OUT] [--json|--jsonl]"
 )
 OPTIONS = (
-    ARCH,
+    CUBIN_ARCH,
     Option(
         "--match",
         value="PATTERN",
@@ -51,6 +51,7 @@ class _Output:
     def __init__(self, arguments: Arguments) -> None:
         pattern = arguments.value("--match")
         self._arguments = arguments
+        self._is_chosen = pattern is not None
         self._matches = matcher(pattern)
         self._name_of = str if arguments.flag("--mangled") else readable
         self._pictures: list[JoinedCalls] = []
@@ -65,22 +66,22 @@ class _Output:
         """Print a graph, or keep it for the pictures."""
         roots = self._roots(calls)
         self.matched += len(roots)
-        if not roots and calls.nodes:
+        if not roots and (calls.nodes or self._is_chosen):
             return
-        if self._arguments.value("--match") is not None:
+        if self._is_chosen:
             calls = calls.below(roots)
         self._pictures.append(calls)
         if self._records is not None:
             self._records.add({"images": steps, "arch": arch, **graph_record(calls)})
             return
-        if self._arguments.value("--dot") == "-" or self._arguments.value("--svg") == "-":
+        if self._arguments.streams:
             return
         print(f"{shown(title)}  {arch}")
         for line in tree_lines(calls, roots, self._name_of):
             print(f"  {shown(line)}")
 
     def _roots(self, calls: JoinedCalls) -> list[Node]:
-        if self._arguments.value("--match") is None:
+        if not self._is_chosen:
             return calls.roots
         return [node for node in calls.nodes if self._matches(node.name)]
 
@@ -130,7 +131,8 @@ def run(arguments: Arguments) -> int:
             expected="cubin",
         )
         for arch, (steps, cubins) in groups.items():
-            output.show(f"{len(cubins)} images together", arch, steps, call_graph(cubins))
+            count = f"{len(cubins)} image{'s' if len(cubins) > 1 else ''}"
+            output.show(f"{count} together", arch, steps, call_graph(cubins))
     output.finish()
     return 1 if said_nothing_fits(arguments.value("--match"), output.matched) else status
 

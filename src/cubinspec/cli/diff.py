@@ -83,7 +83,7 @@ def run(arguments: Arguments) -> int:
         report(error)
     if unopened:  # nothing was read of the other file
         return _NOT_USABLE
-    usable = [_usable(side) for side in (old, new)]
+    usable = [_usable(side, arguments) for side in (old, new)]
     if not all(usable):
         return _NOT_USABLE
     try:
@@ -127,14 +127,14 @@ def _compared(
         return compare_files(old, new, question, jobs=jobs, step=progress.step)
 
 
-def _usable(side: Side) -> bool:
+def _usable(side: Side, arguments: Arguments) -> bool:
     """Report what is wrong with a file; whether anything of it could be compared."""
     for fault in side.faults:
         report(fault)
     if side.is_empty:
         from cubinspec.cli.walking import nothing_in
 
-        report(nothing_in(side.path, "cubin"))
+        report(nothing_in(side.path, "cubin", chosen=arguments.flag("--arch")))
     return not side.is_empty
 
 
@@ -151,7 +151,7 @@ def _show(arguments: Arguments, found: Difference, old: str, new: str) -> None:
             out.add({"old_file": old, "new_file": new, **record(found)})
     elif arguments.flag("--markdown"):
         print(markdown(found, old, new), end="")
-    elif page != "-":
+    elif not arguments.streams:
         name_of = str if arguments.flag("--mangled") else readable
         for line in text_lines(found, name_of):
             print(shown(line))

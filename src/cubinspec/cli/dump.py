@@ -31,24 +31,33 @@ def run(arguments: Arguments) -> int:
     from cubinspec.report.dump import dump_record
 
     pattern = arguments.value("--section")
+    found = 0
     if arguments.wants_json:
         from cubinspec.cli.json_output import Records, with_way
 
         with Records("dump", arguments) as out:
 
             def take(cubin: Cubin, steps: Steps) -> None:
+                nonlocal found
                 record = dump_record(cubin, pattern)
+                found += len(record["sections"])
                 if not record["sections"]:
                     _say_none(cubin, pattern)
                 out.add(with_way(record, steps))
 
-            return for_each_picked(arguments, arguments.files(), take, one=True)
-    return for_each_picked(
-        arguments, arguments.files(), lambda cubin, _: _print(cubin, pattern), one=True
-    )
+            status = for_each_picked(arguments, arguments.files(), take, one=True)
+    else:
+
+        def show(cubin: Cubin, _: Steps) -> None:
+            nonlocal found
+            found += _print(cubin, pattern)
+
+        status = for_each_picked(arguments, arguments.files(), show, one=True)
+    return status or int(pattern is not None and not found)
 
 
-def _print(cubin: Cubin, pattern: str | None) -> None:
+def _print(cubin: Cubin, pattern: str | None) -> int:
+    """Print the sections that fit, without a pattern the headers too; returns how many fit."""
     from cubinspec.report.dump import header_record, matching, section_record, segment_records
 
     if pattern is None:
@@ -65,6 +74,7 @@ def _print(cubin: Cubin, pattern: str | None) -> None:
         print(heading(f"[{record.pop('index')}] {printable(record.pop('name')) or '(no name)'}"))
         print("  " + _pairs(record))
         sys.stdout.writelines(f"  {line}\n" for line in _lines(body))
+    return len(chosen)
 
 
 def _say_none(cubin: Cubin, pattern: str | None) -> None:

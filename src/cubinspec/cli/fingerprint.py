@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 USAGE = "FILE... [--level LEVEL] [--functions] [--match PATTERN] [--json|--jsonl]"
 OPTIONS = (
-    Option("--level", value="LEVEL", help=f"{', '.join(LEVELS)} (default: file)"),
+    Option(
+        "--level", value="LEVEL", help=f"{', '.join(LEVELS)} (default: file; kernel for functions)"
+    ),
     Option("--functions", help="one line per kernel and function, not per file or image"),
     MATCH,
     RELOCATABLE,
@@ -28,13 +30,15 @@ OPTIONS = (
 
 def run(arguments: Arguments) -> int:
     """Print a line per file, per image (level image), or per function."""
-    level = arguments.value("--level") or ("kernel" if arguments.flag("--functions") else "file")
-    if level not in LEVELS:
-        raise UsageError(f"--level takes one of {', '.join(LEVELS)}, not {level!r}")
     pattern = pattern_of(arguments)
     by_function = arguments.flag("--functions") or pattern is not None
+    level = arguments.value("--level") or ("kernel" if by_function else "file")
+    if level not in LEVELS:
+        raise UsageError(f"--level takes one of {', '.join(LEVELS)}, not {level!r}")
     if by_function and level not in LEVELS[:2]:
-        raise UsageError(f"a function has no fingerprint of the level {level}")
+        raise UsageError(
+            f"--level {level}: a function has fingerprints of {' and '.join(LEVELS[:2])}"
+        )
     matches = matcher(pattern)
     out = None
     if arguments.wants_json:

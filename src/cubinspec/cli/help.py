@@ -182,7 +182,7 @@ HELP: dict[str, Help] = {
     "pack": Help("pack k.cubin=sm_90 -o new.fatbin", None, _EDIT),
     "scan": Help("scan --csv lib.so"),
     "spec": Help("spec --list"),
-    "dump": Help("dump --section .nv.info* k.cubin"),
+    "dump": Help("dump --section '.nv.info*' k.cubin"),
     "tree": Help("tree k.cubin header.e_flags"),
     "coverage": Help(
         "coverage k.cubin",

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 USAGE = "FILE... [--json|--jsonl]"
 OPTIONS = (WIDE, *JSON_OPTIONS)
 
-_EXPECTED = "host file with device code"
 _HEAD = ("kind", "registered", "used", "code for", "name")
 _LEFT = frozenset(range(len(_HEAD)))
+#: What a file without any is said to lack.
+_EXPECTED = "host file with device code"
 _WORDS = {True: "yes", False: "no", None: "-"}
 
 
@@ -30,12 +31,14 @@ class _Host:
     """One host file.
 
     Attributes:
+        file: as the command line names it, or the folder or archive around it.
         defined: names of device code.
         said: those of the names that stand in its data.
         images: start and end of the device code in it.
     """
 
-    def __init__(self, steps: tuple[Step, ...], names: HostNames) -> None:
+    def __init__(self, file: str, steps: tuple[Step, ...], names: HostNames) -> None:
+        self.file = file
         self.steps = steps
         self.names = names
         self.images: set[tuple[int, int]] = set()
@@ -50,10 +53,15 @@ def run(arguments: Arguments) -> int:
 
     hosts: dict[tuple[Step, ...], _Host] = {}
     arena = Arena()
+    current = ""
+
+    def begin(file: str) -> None:
+        nonlocal current
+        current = file
 
     def meet(steps: tuple[Step, ...], source: Source, kind: str) -> None:
         if kind in KINDS:
-            hosts[steps] = _Host(steps, host_names(source, kind))
+            hosts[steps] = _Host(current, steps, host_names(source, kind))
 
     def visit(image: Image) -> None:
         from cubinspec.report.host import add_names
@@ -74,7 +82,7 @@ def run(arguments: Arguments) -> int:
             host.said = texts_among(source, host.defined, kind, host.images)
 
     files = arguments.files()
-    status = for_each_image(files, visit, visit=meet, expected=_EXPECTED)
+    status = for_each_image(files, visit, on_file=begin, visit=meet, expected=_EXPECTED)
     if any(not host.names.is_object for host in hosts.values()):
         from cubinspec.containers import images
 
@@ -85,12 +93,19 @@ def run(arguments: Arguments) -> int:
             except CubinError:
                 continue  # the first walk has reported it
     found = [host for host in hosts.values() if host.defined or host.names.registered]
-    if not found and not status:
-        for file in files:
-            report(nothing_in(file, _EXPECTED))
-        status = 1
     _show(arguments, found)
-    return status
+    return _report_others(files, {host.file for host in found}) or status
+
+
+def _report_others(files: list[str], hosts: set[str]) -> int:
+    """Say which files hold no host file; returns the exit status."""
+    others = [file for file in files if file not in hosts]
+    for file in others:
+        try:
+            report(nothing_in(file, _EXPECTED))
+        except CubinError:
+            continue  # it cannot be opened, which the walk has reported
+    return int(bool(others))
 
 
 def _around(hosts: dict[tuple[Step, ...], _Host], image: Image) -> _Host | None:

@@ -172,20 +172,22 @@ class Choice:
         if not self.met:
             return ""
         if not self.chosen:
-            if self.targets is None:  # all were asked for, and none could be read
-                return ""
-            wanted = " or ".join(sorted(self.targets))
-            return f"no image is for {wanted}; there are {' '.join(sorted(self.met))}"
+            # all were asked for, and none could be read
+            return "" if self.targets is None else _no_image_for(self.targets, self.met)
         if pattern is not None and not self.rows:
             return f"no name in {self.chosen} cubins has or matches {pattern!r}"
         return ""
 
     def remark(self) -> str:
         """What to say when only some of the targets were met; else empty."""
-        unmet = sorted((self.targets or frozenset()) - self.met)
-        if not unmet or not self.chosen:
-            return ""
-        return f"no image is for {' or '.join(unmet)}; there are {' '.join(sorted(self.met))}"
+        unmet = (self.targets or frozenset()) - self.met
+        return _no_image_for(unmet, self.met) if unmet and self.chosen else ""
+
+
+def _no_image_for(targets: frozenset[str], met: set[str]) -> str:
+    from cubinspec.cli.walking import no_image_for  # it loads all of `containers`
+
+    return no_image_for(targets, met)
 
 
 def _for_each(arguments: Arguments, files: list[str], reading: Reading, take: Take) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option, UsageError, files_of
 from cubinspec.cli.output import complain, heading, print_table, printable, table_width
 from cubinspec.cli.picking import PICK, for_each_picked
+from cubinspec.errors import CubinError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +87,11 @@ def _chosen(cubin: Cubin, word: str | None) -> list[Function]:
         return functions
     from cubinspec.report.resolve import resolve
 
-    name = resolve(word, [function.name for function in functions])
+    try:
+        name = resolve(word, [function.name for function in functions])
+    except CubinError as error:
+        error.file = cubin.name
+        raise
     return [function for function in functions if function.name == name]
 
 

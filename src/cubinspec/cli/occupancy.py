@@ -13,8 +13,8 @@ from cubinspec.cli.options import (
 )
 from cubinspec.cli.output import print_table, table_width, write_output
 from cubinspec.cli.walking import (
-    ARCH,
     CSV,
+    CUBIN_ARCH,
     MATCH,
     RELOCATABLE,
     architecture_filter,
@@ -24,7 +24,7 @@ from cubinspec.cli.walking import (
     write_csv,
 )
 from cubinspec.report.names import matcher, readable
-from cubinspec.report.occupancy import limits_of, occupancy, occupancy_curve
+from cubinspec.report.occupancy import known_gpus, limits_of, occupancy, occupancy_curve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ USAGE = (
     " [--curve] [--json|--jsonl|--csv]"
 )
 OPTIONS = (
-    ARCH,
+    CUBIN_ARCH,
     MATCH,
     RELOCATABLE,
     Option("--block", value="THREADS", help="threads per block (default: what the kernel states)"),
@@ -107,6 +107,7 @@ def run(arguments: Arguments) -> int:
     """Print the table, the curves, the CSV or the JSON."""
     pattern = pattern_of(arguments)
     keep_inputs(arguments, ("--svg",), arguments.positional)
+    picture = arguments.value("--svg")
     rows: list[Row] = []
     count = 0
     out = None
@@ -118,9 +119,9 @@ def run(arguments: Arguments) -> int:
     def take(row: Row) -> None:
         nonlocal count
         count += 1
-        if out is None:
+        if out is None or picture is not None:
             rows.append(row)
-        else:
+        if out is not None:
             out.add(row.record())
 
     status = _visit(arguments, take)
@@ -128,11 +129,8 @@ def run(arguments: Arguments) -> int:
         out.close()
     elif arguments.flag("--csv"):
         write_csv(_CSV_HEAD, map(_csv_row, rows))
-    elif arguments.flag("--curve"):
-        _print_curves(rows, arguments)
-    else:
-        _print(rows, arguments)
-    picture = arguments.value("--svg")
+    elif not arguments.streams:
+        (_print_curves if arguments.flag("--curve") else _print)(rows, arguments)
     if picture is not None:
         from cubinspec.report.occupancy_chart import svg
 
@@ -148,7 +146,7 @@ def _visit(arguments: Arguments, take: Callable[[Row], None]) -> int:
     gpus = _gpus(arguments)
     block = arguments.integer("--block")
     dynamic = arguments.integer("--dynamic-shared") or 0
-    most = max(limits_of(gpu)["max_threads_per_block"] for gpu in gpus) if gpus else 1024
+    most = max(limits_of(gpu)["max_threads_per_block"] for gpu in gpus or known_gpus())
     if block is not None and not 0 < block <= most:
         raise UsageError(f"--block needs 1 to {most} threads, not {block}")
     if dynamic < 0:

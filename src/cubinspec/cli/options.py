@@ -39,7 +39,9 @@ JSONL = Option("--jsonl", help="JSON Lines: the same records, for pipes")
 #: What a command takes that prints records.
 JSON_OPTIONS = (JSON, JSONL)
 #: Options that choose what is printed instead of text; one at a time.
-FORMS = ("--json", "--jsonl", "--csv", "--sarif")
+FORMS = ("--json", "--jsonl", "--csv", "--sarif", "--markdown", "--github", "--print")
+#: Options that name a file to be written, which may be the standard output.
+WRITTEN = ("--output", "--svg", "--dot", "--html", "--sarif-out", "--junit-out")
 #: Digits of a limit that count; more of them is no limit at all.
 _MAX_DIGITS = 18
 WIDE = Option("--wide", help="whole names, also where they do not fit the terminal")
@@ -82,6 +84,11 @@ class Arguments:
         """Whether ``--json`` or ``--jsonl`` was given."""
         return "--json" in self._values or "--jsonl" in self._values
 
+    @property
+    def streams(self) -> list[str]:
+        """The options whose output goes to the standard output, in place of the text."""
+        return [key for key in WRITTEN if self.value(key) == "-"]
+
     def check_forms(self) -> None:
         """Refuse to print in two forms at once.
 
@@ -89,6 +96,7 @@ class Arguments:
             UsageError: it was asked for.
         """
         given = [key for key in FORMS if key in self._values]
+        given += [f"{key} -" for key in self.streams]
         if len(given) > 1:
             raise UsageError(f"{given[0]} and {given[1]} exclude each other")
 

@@ -11,7 +11,7 @@ OPTIONS = (
     Option("-o", "--output", value="FILE", help="the fatbin to write"),
     Option("--compress", value="MODE", help="default, balance, size, speed (LZ4) or none"),
     Option("--compress-all", help="compress cubins too"),
-    Option("--debug", "-g", help="mark as debug code; compresses cubins too"),
+    Option("-g", "--debug", help="mark as debug code; compresses cubins too"),
     Option("--options", value="TEXT", help="ptxas options to store with PTX"),
     Option("--ident", value="NAME", help="identifier to store with each entry"),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from cubinspec.cli.options import JSON_OPTIONS, WIDE, Arguments, Option, pattern_of
 from cubinspec.cli.output import table_width, title
 from cubinspec.cli.walking import (
-    ARCH,
     CSV,
+    CUBIN_ARCH,
     MATCH,
     RELOCATABLE,
     architecture_filter,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 USAGE = "FILE... [--arch SM] [--match PATTERN] [--mangled] [--relocatable] [--json|--jsonl|--csv]"
 OPTIONS = (
-    ARCH,
+    CUBIN_ARCH,
     MATCH,
     RELOCATABLE,
     Option("--mangled", help="names as they are in the file"),

@@ -138,7 +138,8 @@ class _Pick:
 
 def _has_part(path: str, part: str) -> bool:
     """Whether a part of a path was meant; ``entry 1`` is no part of ``entry 12``."""
-    wanted = part.replace(_ARROW.strip(), "/").replace(" /", "/").replace("/ ", "/")
+    wanted = part.replace("->", "/")  # as an arrow is printed where the encoding has none
+    wanted = wanted.replace(_ARROW.strip(), "/").replace(" /", "/").replace("/ ", "/")
     whole = path.replace(_ARROW, "/")
     at = whole.find(wanted)
     while at >= 0:
@@ -189,7 +190,9 @@ def _load(file: str, action: Act) -> bool:
         return False
     data = open_file(file)
     try:
-        if not is_cubin_header(bytes(data[:_HEAD_BYTES])) and _holds_others(data):
+        # a pipe cannot be read a second time to find out what it held
+        can_be_other = os.path.isfile(file) and not is_cubin_header(bytes(data[:_HEAD_BYTES]))
+        if can_be_other and _is_other(data):
             return False
         action(data, file, only_step(file, len(data)))
     finally:
@@ -198,11 +201,15 @@ def _load(file: str, action: Act) -> bool:
     return True
 
 
-def _holds_others(data: Buffer) -> bool:
-    """Whether cubins can be inside of something."""
+def _is_other(data: Buffer) -> bool:
+    """Whether something is not even a broken cubin; cubins may be inside of it."""
+    from cubinspec.containers.elf_host import ELF_MAGIC
     from cubinspec.containers.sniff import ARCHIVES, COMPRESSED, HOSTS, SNIFF_BYTES, sniff
 
-    return sniff(bytes(data[:SNIFF_BYTES])) in (*HOSTS, *ARCHIVES, *COMPRESSED, "fatbin")
+    head = bytes(data[:SNIFF_BYTES])
+    if not head.startswith(ELF_MAGIC):
+        return True
+    return sniff(head) in (*HOSTS, *ARCHIVES, *COMPRESSED, "fatbin")
 
 
 def only_step(file: str, size: int) -> Steps:
@@ -291,8 +298,9 @@ def _only(file: str, pick: _Pick, action: Act) -> int:
 
 def _nothing(file: str, pick: _Pick) -> CubinError:
     from cubinspec.cli.walking import nothing_in
+    from cubinspec.report.archs import in_order
 
     if not pick.is_open:
         return nothing_in(file, "cubin")
-    there = " ".join(sorted(filter(None, pick.met)))
+    there = " ".join(in_order(filter(None, pick.met)))
     return NotCubinError(f"no cubin in it fits {pick}; there is code for {there}", file=file)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-USAGE = "PATH... -o OUT.parquet [--jobs N | --dask ADDRESS] | PATH... --json|--jsonl|--csv"
+USAGE = "PATH... -o OUT.parquet | PATH... --json|--jsonl|--csv [--jobs N | --dask ADDRESS]"
 OPTIONS = (
     Option("-o", "--output", value="FILE", help="write parquet (needs pyarrow)"),
     Option("-j", "--jobs", value="N", help="processes (default: all cores)"),

@@ -84,7 +84,8 @@ def _print(
     name_of: Callable[[str], str],
     width: int | None,
 ) -> None:
-    print(title(found.file, width, f" {bytes_text(found.total)} bytes, {found.images} images"))
+    count = f"{found.images} image{'' if found.images == 1 else 's'}"
+    print(title(found.file, width, f" {bytes_text(found.total)} bytes, {count}"))
     for view in found.views:
         if view.title in wanted:
             print()

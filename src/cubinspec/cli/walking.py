@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Parts = Callable[[Iterable[Image]], Iterable[Image]]
 
 ARCH = Option("--arch", value="SM", help="only images of this target (sm_90, 90a, compute_90, …)")
+CUBIN_ARCH = Option("--arch", value="SM", help="only images of this target (sm_90, 90a, …)")
 MATCH = Option(
     "--match",
     value="PATTERN",
@@ -64,7 +65,10 @@ def no_image_for(words: Iterable[str], met: Iterable[str]) -> str:
         words: what was asked for in vain.
         met: targets of all images.
     """
-    return f"no image is for {' or '.join(words)}; there are {' '.join(sorted(filter(None, met)))}"
+    from cubinspec.report.archs import in_order
+
+    there = " ".join(in_order(filter(None, met)))
+    return f"no image is for {' or '.join(in_order(words))}; there are {there}"
 
 
 def architecture_filter(arguments: Arguments) -> Targets | None:
@@ -147,7 +151,7 @@ def for_each_image(
                         refuse(error)
                 if not found and faults == broken:
                     progress.clear()
-                    report(nothing_in(file, expected, others))
+                    report(nothing_in(file, expected, others, chosen=targets is not None))
                     status = 1
             except CubinError as error:
                 refuse(error)
@@ -181,20 +185,24 @@ def require_arch(image: Image) -> None:
         raise image.error
 
 
-def nothing_in(file: str, expected: str, targets: Collection[str] = ()) -> CubinError:
+def nothing_in(
+    file: str, expected: str, targets: Collection[str] = (), *, chosen: bool = False
+) -> CubinError:
     """The complaint about a file without anything that was asked for.
 
     Args:
         expected: what was asked for.
         targets: of the images that are in it all the same.
+        chosen: only some targets were asked for.
     """
+    from cubinspec.report.archs import in_order
+
+    which = f"no {expected} of those asked for" if chosen else f"no {expected}"
+    if there := " ".join(in_order(filter(None, targets))):
+        return NotCubinError(f"{which} is in it; there is code for {there}", file=file)
     from cubinspec.containers import identify
 
-    there = " ".join(sorted(filter(None, targets)))
-    reason = f"this is {identify(file)}; no {expected} was found in it"
-    if there:
-        reason = f"no {expected} of those asked for is in it; there is code for {there}"
-    return NotCubinError(reason, file=file)
+    return NotCubinError(f"this is {identify(file)}; {which} was found in it", file=file)
 
 
 def write_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -259,4 +259,6 @@ def _bodies(others: Iterable[OtherFacts]) -> dict[tuple[str, str], list[str]]:
 def _targets(found: Matches, side: int) -> tuple[str, ...]:
     single = (found.gone_images, found.new_images)[side]
     images = [*(pair[side] for pair in found.images), *single]
-    return tuple(sorted({image.arch for image in images}))
+    from cubinspec.report.archs import in_order
+
+    return tuple(in_order(image.arch for image in images))

@@ -58,6 +58,11 @@ class Device(FrozenValue):
         return f"sm_{self.sm}"
 
 
+def in_order(targets: Iterable[str]) -> list[str]:
+    """Targets such as ``sm_90a`` and ``compute_100``, each once, by kind and then by number."""
+    return sorted(set(targets), key=lambda target: (target.partition("_")[0], split_arch(target)))
+
+
 def split_arch(arch: str) -> tuple[int, str]:
     """Number and variant of ``sm_90a`` or ``compute_90a``; number 0 when there is none."""
     name = arch.rsplit("_", 1)[-1]
@@ -282,8 +287,8 @@ class Inventory:
 
     @property
     def targets(self) -> list[str]:
-        """Targets of all images, sorted."""
-        return sorted({target for unit in self._units.values() for _, target in unit.targets})
+        """Targets of all images, in order."""
+        return in_order(target for unit in self._units.values() for _, target in unit.targets)
 
 
 def kernel_names(image: Image, arena: Arena) -> list[str]:
@@ -369,7 +374,7 @@ def _device_record(
                 "kind": item.kind,
                 "name": item.name,
                 "provenance": [step.as_dict() for step in item.provenance],
-                "targets": sorted(target for _, target in item.targets),
+                "targets": in_order(target for _, target in item.targets),
                 "rule": rule.name,
             }
             for item, rule in (missing if named else ())

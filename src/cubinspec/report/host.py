@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cubinspec.containers.host_names import Patterns
 from cubinspec.format.sections import CONSTANT_BANK_TYPES
+from cubinspec.report.archs import in_order
 from cubinspec.report.names import readable
 from cubinspec_generated.codes import (
     STB_LOCAL,
@@ -108,7 +109,7 @@ def host_record(names: HostNames, defined: dict[str, DeviceName], said: set[str]
                 "kind": kind,
                 "registered": registered,
                 "used": used,
-                "archs": [] if device is None else sorted(device.archs),
+                "archs": [] if device is None else in_order(device.archs),
             }
         )
     return {

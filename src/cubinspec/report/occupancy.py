@@ -188,6 +188,11 @@ def occupancy(
     return Occupancy(name, launch, source, residency(launch, limits), next_step(launch, limits))
 
 
+def known_gpus() -> list[str]:
+    """The GPUs that :func:`limits_of` knows, such as ``sm_90``."""
+    return [f"sm_{sm}" for sm in LIMITS if sm in ARCHITECTURES]
+
+
 def limits_of(gpu: str) -> dict[str, int]:
     """The limits of an SM by their names in ``arch.yaml``, and whether barriers count.
 

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from cubinspec.model.cubin import Cubin
 
 
+#: Fields that a message names.
+_MOST_NAMED = 12
+
+
 def tree_record(cubin: Cubin, path: str = "") -> dict[str, Any]:
     """All leaf fields below a path (schema ``tree.schema.json``).
 
@@ -34,9 +38,24 @@ def tree_record(cubin: Cubin, path: str = "") -> dict[str, Any]:
             "name": value.name if isinstance(value, Code) else None,
         }
         for name, start, end, value, kind in walk(cubin.tree(), path)
+        if not path or name == path or name.startswith((f"{path}.", f"{path}["))
     ]
     if path and not fields:
         raise BadIndexError(
-            "there is no such field", file=cubin.name, field=path, expected="a path of the spec"
+            "there is no such field", file=cubin.name, field=path, expected=_near(cubin, path)
         )
     return {"file": cubin.name, "path": path, "fields": fields}
+
+
+def _near(cubin: Cubin, path: str) -> str:
+    """The fields beside one that is not there, or how to see all."""
+    around, _, _ = path.rpartition(".")
+    while around:
+        start = len(around) + 1
+        below = (piece[0][start:] for piece in walk(cubin.tree(), around))
+        names = list(dict.fromkeys(name.partition(".")[0] for name in below))
+        if names:
+            more = ", …" if len(names) > _MOST_NAMED else ""
+            return f"below {around}: {', '.join(names[:_MOST_NAMED])}{more}"
+        around, _, _ = around.rpartition(".")
+    return "a path such as header.e_flags; without a path all are listed"

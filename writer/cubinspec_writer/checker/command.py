@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cubinspec.cli.picking import Steps
     from cubinspec.reader.elf import Buffer
 
-USAGE = "FILE... [--json | --jsonl | --sarif] [--no-fields] | --rules"
+USAGE = "--rules | FILE... [--no-fields] [--json|--jsonl|--sarif]"
 OPTIONS = (
     *PICK,
     *JSON_OPTIONS,

@@ -105,4 +105,6 @@ def _output_path(arguments: Arguments, source: str) -> str:
     output = arguments.value("--output")
     if (output is None) != arguments.flag("--in-place"):
         raise UsageError("say either -o OUT or -i (replace FILE)")
+    if output is None and "-" in arguments.positional:
+        raise UsageError("-i replaces a file; the result for the standard input goes to -o OUT")
     return source if output is None else output
