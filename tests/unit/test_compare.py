@@ -809,6 +809,29 @@ def test_markdown_folds_what_a_row_has_no_room_for():
     assert "<summary>1 image changed as a whole</summary>" in text
 
 
+def test_many_new_images_are_counted_and_listed_at_the_end(tmp_path, capsys, monkeypatch):
+    old, new = tmp_path / "old", tmp_path / "new"
+    executables = sorted(DATA.glob("*.sm_80.exe.cubin"))
+    for folder, paths in ((old, executables[:1]), (new, executables)):
+        folder.mkdir()
+        for path in paths:
+            (folder / path.name).write_bytes(path.read_bytes())
+    assert main(["diff", str(old), str(new)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    (counted,) = [line for line in lines if line.startswith("new images  ")]
+    listed = [line for line in lines if line.startswith("new image  ")]
+    assert counted == f"new images  {len(listed)} sm_80 exe"
+    assert lines[-len(listed) :] == listed
+    assert main(["diff", "--markdown", str(old), str(new)]) == 1
+    whole = capsys.readouterr().out
+    assert f"<summary>{len(listed)} new images</summary>" in whole
+    monkeypatch.setattr("cubinspec.compare.render._MOST_MARKDOWN", 800)
+    assert main(["diff", "--markdown", str(old), str(new)]) == 1
+    cut = capsys.readouterr().out
+    assert "more lines have no room here" in cut
+    assert len(cut) < 1600 < len(whole)
+
+
 def test_equal_changes_of_other_images_are_one_line():
     found = difference([], [])
     found.others = [("new", "nvvm", ""), ("new", "nvvm", ""), ("gone", "ptx", "compute_90")]

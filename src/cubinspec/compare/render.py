@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from cubinspec.compare.facts import FunctionFacts
+    from cubinspec.compare.facts import FunctionFacts, ImageOutline
     from cubinspec.compare.match import Placed
 
     NameOf = Callable[[str], str]
 
 #: Kernels that a table of Markdown shows before the rest is folded.
 _SHOWN = 20
+#: New or gone images that stand above the functions; more of them are counted there.
+_FEW_IMAGES = 5
+#: Characters of a comment in Markdown; GitHub takes 65,536.
+_MOST_MARKDOWN = 60_000
 #: Properties with a column of their own in a table.
 _COLUMNS = ("registers", "stack", "shared", "code_size")
 #: Threads per block for the occupancy of kernels that state none.
@@ -88,10 +92,28 @@ def text_lines(found: Difference, name_of: NameOf = readable) -> Iterator[str]:
         for image, one in placed:
             yield f"{word:<7} {image.arch}  {name_of(one.name)}  {brief(one)}"
     for change in found.images:
-        if change.changes or found.status == NOISE:
+        if change.changes or (change.noise and found.status == NOISE):
             yield f"image   {change.new.arch}  {change.new.path}"
             yield from (f"          {change_text(one)}" for one in change.changes)
             yield from (f"          noise: {change_text(one)}" for one in change.noise)
+    for word, images in image_sides(found):
+        if len(images) > _FEW_IMAGES:
+            yield from (_image_line(word, image) for image in images)
+
+
+def image_sides(found: Difference) -> tuple[tuple[str, list[ImageOutline]], ...]:
+    """The images of one file only: what happened to them, and which they are."""
+    return ("new", found.matches.new_images), ("gone", found.matches.gone_images)
+
+
+def _image_line(word: str, image: ImageOutline) -> str:
+    """An image and the way to it in its file."""
+    return f"{word} image  {image.arch} {image.type}  {way_to(image)}"
+
+
+def way_to(image: ImageOutline) -> str:
+    """The way to an image in its file; the file when it is one itself."""
+    return " → ".join(str(step["name"]) for step in image.steps[1:]) or image.path
 
 
 def file_lines(found: Difference) -> Iterator[str]:
@@ -104,9 +126,13 @@ def file_lines(found: Difference) -> Iterator[str]:
     before, after = found.targets
     if before != after:
         yield f"targets {' '.join(before) or '-'} → {' '.join(after) or '-'}"
-    for word, images in (("new", found.matches.new_images), ("gone", found.matches.gone_images)):
-        for image in images:
-            yield f"{word} image  {image.arch} {image.type}  {image.path}"
+    for word, images in image_sides(found):
+        if len(images) > _FEW_IMAGES:
+            counts = Counter(f"{image.arch} {image.type}" for image in images)
+            said = (f"{count} {which}" for which, count in counts.items())
+            yield f"{word} images  {', '.join(said)}"
+        else:
+            yield from (_image_line(word, image) for image in images)
     for (word, kind, arch), count in Counter(found.others).items():
         yield f"{word} {kind}  {arch or '-'}{f'  {count} times' * (count > 1)}"
 
@@ -186,7 +212,9 @@ def _value(value: Any) -> str:
 
 def brief(function: FunctionFacts) -> str:
     """A function in a few words, for one that is new or gone."""
-    return f"{_value(function['registers'])} registers, {function['code_size']} bytes of code"
+    registers = function["registers"]
+    said = "" if registers is None else f"{registers} registers, "
+    return f"{said}{function['code_size']} bytes of code"
 
 
 def occupancy_text(function: FunctionChange) -> str:
@@ -239,8 +267,39 @@ def markdown(found: Difference, old: str, new: str) -> str:
     lines += [f"- {_marked(line)}" for line in file_lines(found)] + [""]
     rows = [_row(function) for function in found.functions if function.changes]
     lines += _table(rows[:_SHOWN])
-    if len(rows) > _SHOWN:
-        lines += _folded(f"{len(rows) - _SHOWN} more changed functions", _table(rows[_SHOWN:]))
+    room = _MOST_MARKDOWN - _length(lines)
+    for title, items in _details(found, rows[_SHOWN:]):
+        kept = _fitting(items, room)
+        room -= _length(kept)
+        lines += _folded(title, kept)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _length(lines: list[str]) -> int:
+    return sum(len(line) + 1 for line in lines)
+
+
+def _fitting(lines: list[str], room: int) -> list[str]:
+    """As many of the lines as there is room for, and how many more there are."""
+    kept = []
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    left = len(lines) - len(kept)
+    more = ["", f"{left} more lines have no room here; `--html` and `--json` have all."]
+    return [*kept, *more] if left else kept
+
+
+def _details(found: Difference, rows: list[list[str]]) -> Iterator[tuple[str, list[str]]]:
+    """What is folded: the title and the lines of each part.
+
+    Args:
+        rows: of the table, which have no place above.
+    """
+    if rows:
+        yield f"{len(rows)} more changed functions", _table(rows)
     renamed = [
         f"- {_marked(readable(f.pair.old[1].name))} → {_marked(readable(f.pair.new[1].name))}"
         for f in found.functions
@@ -254,8 +313,11 @@ def markdown(found: Difference, old: str, new: str) -> str:
         ("image", " changed as a whole", _image_items(found)),
     ):
         if items:
-            lines += _folded(_counted(len(items), title) + rest, items)
-    return "\n".join(lines).rstrip() + "\n"
+            yield _counted(len(items), title) + rest, items
+    for word, images in image_sides(found):
+        if len(images) > _FEW_IMAGES:
+            items = [f"- {_marked(_image_line(word, image))}" for image in images]
+            yield f"{len(images)} {word} images", items
 
 
 def _items(placed: Iterable[Placed]) -> list[str]:

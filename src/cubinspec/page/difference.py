@@ -8,8 +8,10 @@ from cubinspec.compare.render import (
     change_text,
     file_lines,
     function_mark,
+    image_sides,
     occupancies,
     summary,
+    way_to,
 )
 from cubinspec.errors import NotCubinError
 from cubinspec.page.document import SCHEMA
@@ -78,6 +80,8 @@ def difference_record(found: Difference, old: str, new: str) -> Record:
         words += [f"noise: {change_text(one)}" for one in change.noise]
         if words:
             rows.append(_row("image", change.new.arch, change.new.path, words))
+    for word, images in image_sides(found):
+        rows += [_row("image", image.arch, way_to(image), [word]) for image in images]
     return {
         "old": escaped(old),
         "new": escaped(new),
