@@ -178,7 +178,9 @@ def _global_rows(
     open_entries = entries.copy()
     for obj in reversed(objects):
         if obj in facts.values:
-            rows.append(_values_of(facts.values[obj], demands, open_entries))
+            packed = _values_of(facts.values[obj], demands, open_entries)
+            if packed:
+                rows.append(packed)
             continue
         for code, symbol, value, record in reversed(facts.rows[obj]):
             if symbol is not None:
