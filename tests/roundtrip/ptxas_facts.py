@@ -466,7 +466,9 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         rows = facts.made_as(f".nv.constant0.{name}")
     function.mentioned = [
         one.name
-        for one in facts.file.history[facts.named[code][0] : min(rows, default=0)]
+        for one in takewhile(
+            lambda one: facts.places[id(one)] < min(rows, default=0), facts.made_in(code)
+        )
         if isinstance(one, Symbol) and one.name.startswith(("__cuda_sm", "$ADDRESS$__U"))
     ]
     bank = f".nv.constant0.{name}"

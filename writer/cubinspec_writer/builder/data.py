@@ -159,10 +159,14 @@ def _add_reserved(assembly: Assembly, section: Section | None) -> None:
         assembly.add_symbol(symbol, WEAK)
 
 
-def add_unified_function(assembly: Assembly, symbol: Symbol) -> None:
-    """Make the table of unified functions with the first one, whose symbol says so."""
+def add_unified_function(assembly: Assembly, symbol: Symbol, *, is_known: bool) -> None:
+    """Make the table of unified functions with the first one.
+
+    Args:
+        is_known: whether the symbol was there before; a new one says that it is unified.
+    """
     if _FUNCTION_ENTRIES not in assembly.by_name:
-        symbol.st_other |= STO_CUDA_UNIFIED_FUNC
+        symbol.st_other |= 0 if is_known else STO_CUDA_UNIFIED_FUNC
         _add_entries(assembly, _FUNCTION_ENTRIES, SHT_CUDA_UFT_ENTRY)
 
 

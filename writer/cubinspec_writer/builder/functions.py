@@ -55,6 +55,7 @@ from cubinspec_writer.builder.images import (
 from cubinspec_writer.builder.parts import (
     ADDRESS_PREFIX,
     BINDINGS,
+    CALLS,
     INSTANCE,
     LOCAL,
     SPACES,
@@ -105,12 +106,7 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
     known = 0 if first else len(assembly.data_sections)
     if not first:
         add_banks(assembly, name)
-    mention_in_data(assembly, assembly.data_sections[known:])
-    for extern in function.externs:
-        add_address(assembly, extern)
-        assembly.mention(extern)
-    for tool in assembly.parts.tool_functions if first else ():
-        assembly.mention(tool)
+    _mention_others(assembly, function, known, first=first)
     if function.constants is None and function.constants_symbol is not None:
         assembly.drop_section(_constants_made_as(assembly, function))
         assembly.drop_name(function.constants_symbol)
@@ -134,8 +130,33 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
         _add_info(assembly, function)
 
 
+def _mention_others(assembly: Assembly, function: Function, known: int, *, first: bool) -> None:
+    """Make the symbols that a function and the data behind it need, before its relocations do.
+
+    Args:
+        known: how many sections of data were there before.
+    """
+    parts, data = assembly.parts, assembly.data_sections[known:]
+    if parts.is_optimized:
+        mention_in_data(assembly, data)
+    elif function.reserved_cap:
+        assembly.mention(RESERVED_CAP)
+    for extern in function.externs:
+        add_address(assembly, extern)
+        assembly.mention(extern)
+    if parts.is_optimized:
+        return
+    mention_in_data(assembly, data)
+    for name in (*function.mentioned, *(parts.tool_functions if first else ())):
+        assembly.mention(name)
+    for kind, caller, callee in parts.edges:
+        if kind == CALLS and caller == function.name:
+            assembly.mention(callee)
+
+
 def _add_code(assembly: Assembly, function: Function) -> Section:
     """Make the symbol of a function and the section of its code."""
+    is_known = function.name in assembly.by_name
     symbol = assembly.function_symbol(function)
     flags = SHF_ALLOC | SHF_EXECINSTR
     code = bodies.Blob(function.code)
@@ -144,7 +165,7 @@ def _add_code(assembly: Assembly, function: Function) -> Section:
         text.sh_type, text.sh_entsize = SHT_CUDA_UFT, len(function.code)
     symbol.section = text
     if function.unified is not None:
-        add_unified_function(assembly, symbol)
+        add_unified_function(assembly, symbol, is_known=is_known)
     add_address(assembly, function.name)
     text.registers = 0 if assembly.finalizer else function.registers
     if not assembly.parts.written.notes:

@@ -553,8 +553,8 @@ class CubinParts:
 
     @property
     def is_optimized(self) -> bool:
-        """Whether code was optimized; code for debuggers never is."""
-        return self.optimized and not self.for_debugger
+        """Whether code was optimized; code for debuggers and instrumented code never is."""
+        return self.optimized and not (self.for_debugger or self.tool_functions)
 
     @property
     def has_kernel(self) -> bool:
