@@ -339,6 +339,7 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     )
     builder.for_debugger = facts.for_debugger
     builder.optimized = "-O 0" not in builder.tool.arguments
+    builder.instrumented = "-sanitize" in builder.tool.arguments
     builder.errors_at_exit = any(
         record[1] == CODE["EIATTR_GEN_ERRBAR_AT_EXIT"] for record in facts.records(".nv.info")
     )
@@ -762,9 +763,13 @@ def _undefined(facts: _Facts) -> list[Symbol]:
         symbol
         for symbol in facts.symbols
         if symbol.section == 0
-        and (symbol.st_info >> 4 == 1 or symbol.name[:1] == "$")
+        and (symbol.st_info >> 4 == 1 or symbol.name[:1] == "$" or _is_weak_function(symbol))
         and symbol.st_info & 15 not in IMAGE_TYPES
     ]
+
+
+def _is_weak_function(symbol: Symbol) -> bool:
+    return symbol.st_info == packing.symbol_info(BINDINGS["weak"], STT_FUNC)
 
 
 def _add_undefined(
@@ -777,7 +782,9 @@ def _add_undefined(
         if symbol.st_info >> 4 == 0:
             builder.label(symbol.name)
         elif space is None:
-            builder.extern(symbol.name, signature=_signatures(facts).get(symbol.name))
+            binding = _BINDING[symbol.st_info >> 4]
+            signature = _signatures(facts).get(symbol.name)
+            builder.extern(symbol.name, signature=signature, binding=binding)
         else:
             builder.extern_variable(symbol.name, space, size=symbol.st_size)
 

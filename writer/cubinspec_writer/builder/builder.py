@@ -25,6 +25,7 @@ from cubinspec_writer.builder.parts import (
     ADDRESS,
     ADDRESS_PREFIX,
     ADDRESS_TAKEN,
+    BINDINGS,
     CALLS,
     GLOBAL,
     INDIRECT_CALLS,
@@ -151,9 +152,13 @@ class CubinBuilder(CubinParts):
         self.variables.append(variable)
         return variable
 
-    def extern(self, name: str, *, signature: str | None = None) -> None:
-        """Name a function that another file defines; what is called needs its signature."""
-        self.undefined.append(Undefined(name, symbol_info(STB_GLOBAL, STT_FUNC)))
+    def extern(self, name: str, *, signature: str | None = None, binding: str = GLOBAL) -> None:
+        """Name a function that another file defines; what is called needs its signature.
+
+        Args:
+            binding: ``global``, or ``weak`` where it may stay undefined.
+        """
+        self.undefined.append(Undefined(name, symbol_info(BINDINGS[binding], STT_FUNC)))
         if signature is not None:
             self.signatures[name] = signature
 

@@ -449,6 +449,7 @@ class CubinParts:
             shared memory of the system.
         keeps_relocations: applied relocations and the symbols that they name stay in the file
             (``.nv.resolvedrela.*``): ``ptxas -preserve-relocs`` before sm_90, ``-sanitize``.
+        instrumented: the code is of ``ptxas -sanitize``, which comes upon things as for ``-O0``.
         tool_functions: functions that ``ptxas -sanitize`` adds, in the order of their symbols,
             which stand behind what the first function names.
         errors_at_exit: functions wait for errors before they end (``EIATTR_GEN_ERRBAR_AT_EXIT``),
@@ -487,6 +488,7 @@ class CubinParts:
     optimized: bool = True
     for_debugger: bool = False
     keeps_relocations: bool = False
+    instrumented: bool = False
     tool_functions: list[str] = field(default_factory=list)
     errors_at_exit: bool = False
     debug: list[DebugSection] = field(default_factory=list)
@@ -554,7 +556,7 @@ class CubinParts:
     @property
     def is_optimized(self) -> bool:
         """Whether code was optimized; code for debuggers and instrumented code never is."""
-        return self.optimized and not (self.for_debugger or self.tool_functions)
+        return self.optimized and not (self.for_debugger or self.instrumented)
 
     @property
     def has_kernel(self) -> bool:
