@@ -324,7 +324,8 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
         builder.metadata_node(number, name, [value for _, value in values])
     _debug(facts, builder)
     builder.queries = not facts.relocatable and ".nv.callgraph" not in facts.sections
-    builder.keeps_relocations = facts.keeps_relocations
+    builder.instrumented = "-sanitize" in builder.tool.arguments
+    builder.keeps_relocations = facts.keeps_relocations or builder.instrumented
     builder.tool_functions = [
         symbol.name
         for symbol in facts.symbols
@@ -339,7 +340,6 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     )
     builder.for_debugger = facts.for_debugger
     builder.optimized = "-O 0" not in builder.tool.arguments
-    builder.instrumented = "-sanitize" in builder.tool.arguments
     builder.errors_at_exit = any(
         record[1] == CODE["EIATTR_GEN_ERRBAR_AT_EXIT"] for record in facts.records(".nv.info")
     )

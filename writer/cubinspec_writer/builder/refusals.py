@@ -57,7 +57,7 @@ def check_parts(parts: CubinParts, goal: Target) -> None:
         _check_variable(variable)
     _check_reserved(parts, goal)
     _check_named(parts)
-    _check_instances(parts, goal)
+    _check_instances(parts)
     _check_unified(parts, goal)
     _check_samplers(parts)
     _check_debug(parts, goal)
@@ -114,18 +114,17 @@ def _check_named(parts: CubinParts) -> None:
             )
 
 
-def _check_instances(parts: CubinParts, goal: Target) -> None:
+def _check_instances(parts: CubinParts) -> None:
     """Refuse relocations of shared memory of dynamic size where no file has a symbol for it."""
-    is_early = not goal.family.finalizer and parts.extensible and parts.keeps_relocations
     names = {one.name for one in parts.variables} | {one.name for one in parts.undefined}
-    if is_early or INSTANCE in names:
+    if (parts.extensible and parts.keeps_relocations) or INSTANCE in names:
         return
     for function in parts.functions:
         if any(row.symbol == INSTANCE for row in function.relocations):
             raise _refuse(
                 function.name,
                 "a relocation of shared memory of dynamic size",
-                "one in extensible programs with applied relocations, before sm_90",
+                "one in extensible programs that keep applied relocations",
             )
 
 
