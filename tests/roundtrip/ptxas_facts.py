@@ -465,13 +465,7 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     function.jump_tables = facts.goal.family.finalizer and bool(is_early)
     if not rows:
         rows = facts.made_as(f".nv.constant0.{name}")
-    function.mentioned = [
-        one.name
-        for one in takewhile(
-            lambda one: facts.places[id(one)] < min(rows, default=0), facts.made_in(code)
-        )
-        if isinstance(one, Symbol) and one.name.startswith(("__cuda_sm", "$ADDRESS$__U"))
-    ]
+    function.mentioned = _mentioned(facts, code, min(rows, default=0))
     bank = f".nv.constant0.{name}"
     if bank in facts.sections and not facts.relocatable:
         rows = facts.relocations(f".rel{bank}", f".rela{bank}")
@@ -535,6 +529,16 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     return function
 
 
+def _mentioned(facts: _Facts, code: str, end: int) -> list[str]:
+    """What a function names in front of its relocations: helpers, and inner functions before."""
+    made = takewhile(lambda one: facts.places[id(one)] < end, facts.made_in(code))
+    names = [one.name for one in made if isinstance(one, Symbol)]
+    helpers = [name for name in names if name.startswith(("__cuda_sm", "$ADDRESS$__U"))]
+    inner = {one.name for one in facts.within[id(facts.sections[code])]}
+    before = names[: names.index(helpers[-1])] if helpers else []
+    return [name for name in names if name in helpers or (name in before and name in inner)]
+
+
 def _place(symbol: MercurySymbol | None) -> tuple[int, int]:
     return (0, 0) if symbol is None else (symbol.st_value, symbol.st_size)
 
@@ -547,6 +551,9 @@ def _add_unknown(facts: _Facts, function: Function) -> None:
     places = facts.made_as(*names)
     made = [facts.file.history[at] for at in places]
     rows = function.relocations
+    are_dropped = facts.dropped.issuperset(names) and facts.goal.family.finalizer
+    if are_dropped and not (rows or function.images):
+        return  # their names say it
     if made and not rows:
         entries = [
             one

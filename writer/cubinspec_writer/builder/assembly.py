@@ -224,6 +224,12 @@ class Assembly:
             self.kept.add(id(of))
             self._keep(of, [row for row in rows if row.applied and self._stays(row)])
 
+    def keep_none(self, of: Section) -> None:
+        """Leave the name of the section of applied relocations, where files have one."""
+        if self.parts.keeps_relocations and id(of) not in self.kept:
+            self.kept.add(id(of))
+            self._keep(of, [])
+
     def take(self, prefix: str, of: Section, rows: list[Relocation]) -> Section:
         """Make a relocation section that stands elsewhere."""
         self.add_relocations(prefix, of, rows)

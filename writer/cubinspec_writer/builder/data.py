@@ -368,11 +368,16 @@ def _is_of_other_function(assembly: Assembly, variable: Variable) -> bool:
     That of the first function, of a unified one and of one whose address is taken is made at once.
     """
     parts = assembly.parts
-    if variable.space != ADDRESS or not parts.relocatable:
+    if variable.space != ADDRESS:
         return False
     symbol = variable.relocations[0].symbol
     if symbol in assembly.undefined:
-        return any(symbol in function.externs for function in parts.functions)
+        # in executables those that the first function calls are made at once
+        early = [] if parts.relocatable else parts.functions[:1]
+        is_early = any(symbol in function.externs for function in early)
+        return not is_early and any(symbol in one.externs for one in parts.functions)
+    if not parts.relocatable:
+        return False
     function = assembly.functions.get(symbol)
     if function is None or function is parts.functions[0] or function.unified is not None:
         return False

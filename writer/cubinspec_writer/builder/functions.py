@@ -106,7 +106,7 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
     known = 0 if first else len(assembly.data_sections)
     if not first:
         add_banks(assembly, name)
-    _mention_others(assembly, function, known, first=first)
+    _mention_others(assembly, function, text, known, first=first)
     if function.constants is None and function.constants_symbol is not None:
         assembly.drop_section(_constants_made_as(assembly, function))
         assembly.drop_name(function.constants_symbol)
@@ -130,10 +130,13 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
         _add_info(assembly, function)
 
 
-def _mention_others(assembly: Assembly, function: Function, known: int, *, first: bool) -> None:
+def _mention_others(
+    assembly: Assembly, function: Function, text: Section, known: int, *, first: bool
+) -> None:
     """Make the symbols that a function and the data behind it need, before its relocations do.
 
     Args:
+        text: the section of its code.
         known: how many sections of data were there before.
     """
     parts, data = assembly.parts, assembly.data_sections[known:]
@@ -147,7 +150,10 @@ def _mention_others(assembly: Assembly, function: Function, known: int, *, first
     if parts.is_optimized:
         return
     mention_in_data(assembly, data)
+    inner = {one.name: one for one in function.inner}
     for name in (*function.mentioned, *(parts.tool_functions if first else ())):
+        if name in inner:
+            add_inner(assembly, text, [inner[name]])
         assembly.mention(name)
     for kind, caller, callee in parts.edges:
         if kind == CALLS and caller == function.name:
@@ -185,6 +191,8 @@ def _add_info(assembly: Assembly, function: Function) -> None:
 def add_inner(assembly: Assembly, text: Section, parts: list[Inner]) -> None:
     """Make the symbols of functions inside the code of another."""
     for inner in parts:
+        if inner.name in assembly.by_name:
+            continue
         st_info = symbol_info(BINDINGS[inner.binding], STT_FUNC)
         part = Symbol(inner.name, st_info, 0, text, inner.value, inner.size)
         assembly.add_symbol(part, inner.binding)
@@ -250,6 +258,11 @@ def _add_constants(assembly: Assembly, function: Function) -> None:
             assembly.drop_name(name)
             return
         assembly.add_symbol(_bank_part(assembly, name, section, 0, size), LOCAL)
+        named = {row.symbol for row in function.relocations}
+        for part, place in function.constants_parts.items():
+            if part not in named:
+                # all relocations that name it are applied
+                assembly.add_symbol(_bank_part(assembly, part, section, *place), LOCAL)
 
 
 def _constants_made_as(assembly: Assembly, function: Function) -> str:
@@ -265,12 +278,22 @@ def _own_instance(
     if all(row.symbol != INSTANCE for row in rows):
         return rows
     # all of them have one name in the file
-    own = f"{INSTANCE}\n{function.name}"
+    own = _instance_of(function)
     info, other = symbol_info(STB_WEAK, STT_CUDA_OBJECT), SPACES["shared"] | STV_INTERNAL
     symbol = Symbol(INSTANCE, info, other, st_value=function.shared or 0)
     assembly.by_name[own] = symbol
     assembly.instances.append(symbol)
+    return instance_rows(function, rows)
+
+
+def instance_rows(function: Function, rows: list[Relocation]) -> list[Relocation]:
+    """Relocations that name the shared memory of dynamic size of this kernel."""
+    own = _instance_of(function)
     return [replace(row, symbol=own) if row.symbol == INSTANCE else row for row in rows]
+
+
+def _instance_of(function: Function) -> str:
+    return f"{INSTANCE}\n{function.name}"
 
 
 def _bank_part(assembly: Assembly, name: str, section: Section, value: int, size: int) -> Symbol:
@@ -331,6 +354,8 @@ class _Relocations:
         for prefix in () if self.relocations else function.resolved_sections:
             if prefix not in self.made:
                 assembly.drop_section(prefix + self.text.name)
+        if assembly.finalizer and function.resolved_sections and not self.relocations:
+            assembly.keep_none(self.text)
         is_plain = function.resolved and not self.made and not function.resolved_sections
         if is_plain and not function.kernel:
             prefixes = (".rela", ".rel") if assembly.parts.extensible else (".rel",)

@@ -49,7 +49,7 @@ from cubinspec_writer.builder.data import (
     unified_rows,
 )
 from cubinspec_writer.builder.frames import default_frame
-from cubinspec_writer.builder.functions import IMAGE_INDICES
+from cubinspec_writer.builder.functions import IMAGE_INDICES, instance_rows
 from cubinspec_writer.builder.images import index_relocations, scoped_rows, table_size
 from cubinspec_writer.builder.parts import SPACES
 from cubinspec_writer.builder.records import (
@@ -147,7 +147,7 @@ class Mercury:
         for function in functions:
             assert function.capsule is not None
             rows = scoped_rows(function, function.capsule.relocations)
-            self._relocations(function.section, rows)
+            self._relocations(function.section, instance_rows(function, rows))
             tables = function.capsule.constants_relocations
             given[f".nv.constant2.{function.name}"] = [] if function.jump_tables else tables
             if function.jump_tables:

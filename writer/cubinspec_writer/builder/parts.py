@@ -242,7 +242,8 @@ class Function:
             (``.nv.reservedSmem.cap``, sm_90 and up) by a relocation that is applied already.
         inner: functions inside the code, in the order in which ptxas makes them.
         mentioned: functions, and constants with addresses of helper symbols, that ptxas names in
-            front of the code's relocations.
+            front of the code's relocations; of code that is not optimized inner functions, too,
+            which it names in front of a helper.
         constants: contents of ``.nv.constant2.<f>``, with its alignment, symbol and relocations;
             with a symbol alone they stand in those of the kernels that call it.
         constants_parts: symbols of what inner functions brought, with place and size; the one of
@@ -550,7 +551,9 @@ class CubinParts:
 
         Without optimizations it does not.
         """
-        is_late = self.functions and not self.is_optimized
+        # of a whole program without kernels only helpers are left, which are made late
+        has_own = self.functions and (self.for_debugger or not self.extensible)
+        is_late = has_own and not self.is_optimized
         return not (self.tools_patch or is_late or self.has_kernel)
 
     @property

@@ -164,7 +164,7 @@ def module_rows(parts: CubinParts) -> list[tuple[int, str, int]]:
         for part in reversed(function.inner):
             if part.frame is not None:
                 rows += _stack_rows(parts, function, part.name, 0)
-                if parts.states_stacks:
+                if not parts.has_call_graph:
                     rows.append((EIATTR_MIN_STACK_SIZE, part.name, part.stack))
                 rows.append((EIATTR_FRAME_SIZE, part.name, part.frame))
         rows += _stack_rows(parts, function, function.name, function.stack_limit)
@@ -243,11 +243,11 @@ def _stack_rows(
 ) -> list[tuple[int, str, int]]:
     """What files that may be linked say about the stack of a function or of a part of one."""
     rows = []
-    is_alone = parts.relocatable or not parts.has_call_graph
-    if parts.extensible or parts.states_stacks or (is_alone and name == function.name):
+    is_own = name == function.name
+    if parts.extensible or not parts.has_call_graph or (parts.relocatable and is_own):
         rows.append((EIATTR_MAX_STACK_SIZE, name, limit))
     if parts.extensible and function.stack == UNKNOWN_STACK:
         rows.append((EIATTR_MIN_STACK_SIZE, name, UNKNOWN_STACK))
-    if not parts.has_call_graph and name == function.name:
+    if not parts.has_call_graph and is_own:
         rows.append((EIATTR_MIN_STACK_SIZE, name, function.stack))
     return rows

@@ -91,6 +91,7 @@ def _check_named(parts: CubinParts) -> None:
     known = {*functions, *(symbol.name for symbol in parts.undefined)}
     known |= {variable.name for variable in parts.variables if variable.space == ADDRESS}
     named = [("tool_functions", name) for name in parts.tool_functions]
+    known |= {inner.name for one in parts.functions for inner in one.inner}
     named += [(one.name, name) for one in parts.functions for name in one.mentioned]
     for owner, name in named:
         if name not in known:
