@@ -142,11 +142,16 @@ class _Facts:
         return self.values[section].get((CODE[f"EIATTR_{name}"], symbol))
 
     @cached_property
-    def indices_start(self) -> int:
-        """Where all kernels have the indices of images."""
+    def indices(self) -> dict[str, int]:
+        """Images and where the kernels have their indices."""
         banks = [name for name in self.sections if name.startswith(".nv.constant0.")]
         rows = [row for name in banks for row in self.relocations(f".rel{name}", f".rela{name}")]
-        return min((row.offset for row in rows), default=0)
+        return {row.symbol: row.offset for row in rows}
+
+    @cached_property
+    def indices_start(self) -> int:
+        """Where all kernels have the indices of images."""
+        return min(self.indices.values(), default=0)
 
     def _values(self, section: str) -> dict[tuple[int, str], int]:
         """Attributes that functions have in a section of the module, by code and name."""
@@ -475,6 +480,14 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         else:
             start = min((row.offset for row in rows), default=0)
         function.images = [ImageSlot(row.symbol, row.offset - start) for row in rows]
+        if not rows and (facts.keeps_relocations or facts.for_debugger):
+            # parameters of one name are filled in once
+            named = {part.name for part in function.parameters if part.image}
+            function.images = [
+                ImageSlot(name, offset - start)
+                for name, offset in facts.indices.items()
+                if name in named
+            ]
     function.relocations = facts.code_relocations(code)
     if facts.keeps_relocations or facts.for_debugger:
         _add_unknown(facts, function)

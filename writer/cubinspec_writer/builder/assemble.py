@@ -121,6 +121,7 @@ def assemble(parts: CubinParts) -> Description:
     add_call_graph(assembly)
     assembly.history += assembly.deferred
     name_all_handles(assembly)
+    assembly.history += assembly.last
     if parts.keeps_relocations and not (parts.written.notes or assembly.instances):
         has_dynamic = any(one.space == SHARED and not one.size for one in parts.variables)
         assembly.history += [Dropped(INSTANCE)] if has_dynamic and not parts.relocatable else []
@@ -168,7 +169,7 @@ def _extend_indices(assembly: Assembly) -> None:
         history[names.index(_INDICES)] = table
     else:
         table.deferred = True
-        last = {id(section) for section in assembly.deferred}
+        last = {id(section) for section in (*assembly.deferred, *assembly.last)}
         is_last = [
             id(entry) in last or (isinstance(entry, Section) and entry.sh_flags & SHF_CUDA_MERCURY)
             for entry in history

@@ -81,6 +81,7 @@ class Assembly:
         history: sections, symbols and names in the order in which ptxas makes them.
         globals: global symbols, which stand behind all others.
         deferred: parameter banks, which from sm_90 on are made after everything else.
+        last: those of them whose names stand behind those of all indices of images.
         by_name: section or symbol of each name.
         functions: the functions to be built, by name.
         infos: functions with their attribute sections.
@@ -89,6 +90,7 @@ class Assembly:
         data_sections: sections of data with their relocations.
         image_parameters: name of an image parameter -> its symbol, which all kernels share.
         image_banks: kernels with images, in the order in which they were made.
+        indexed: images with an index in a table that kernels share.
         parameter_banks: name of a kernel -> its constant bank 0.
         late: name of a variable without a symbol yet -> the variable, its section and offset.
         resolved: ids of data sections whose relocations were all applied.
@@ -118,7 +120,8 @@ class Assembly:
         )
         self.history: list[Section | Symbol | Dropped] = []
         self.globals: list[Symbol | Dropped] = []
-        self.deferred: list[Section] = []
+        self.deferred: list[Section | Dropped] = []
+        self.last: list[Section] = []
         self.by_name: dict[str, Section | Symbol] = {}
         self.functions = {function.name: function for function in parts.functions}
         self.infos: list[tuple[Function, Section]] = []
@@ -127,6 +130,7 @@ class Assembly:
         self.data_sections: list[tuple[Section, list[Relocation]]] = []
         self.image_parameters: dict[str, Symbol] = {}
         self.image_banks: list[ImageBank] = []
+        self.indexed: set[str] = set()
         self.parameter_banks: dict[str, Section] = {}
         self.late: dict[str, tuple[Variable, Section, int]] = {}
         self.resolved: set[int] = set()
@@ -161,6 +165,16 @@ class Assembly:
     def finalizer(self) -> bool:
         """Whether ptxas writes such a file through its finalizer."""
         return self.target.family.finalizer
+
+    @property
+    def mixes_images(self) -> bool:
+        """Whether some kernels of an extensible program have images and share a table, others not.
+
+        The finalizer then makes banks of all kernels as if they had images.
+        """
+        parts = self.parts
+        has_images = {bool(one.images) for one in parts.functions if one.kernel}
+        return self.finalizer and parts.extensible and parts.names_shared and len(has_images) > 1
 
     # -- sections --------------------------------------------------------------------------------
 

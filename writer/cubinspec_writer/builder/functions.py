@@ -51,6 +51,7 @@ from cubinspec_writer.builder.images import (
     scoped_rows,
     shared_handle_names,
     table_start,
+    unscoped,
 )
 from cubinspec_writer.builder.parts import (
     ADDRESS_PREFIX,
@@ -66,7 +67,7 @@ from cubinspec_writer.builder.parts import (
 )
 from cubinspec_writer.builder.records import function_records
 from cubinspec_writer.emitter import bodies
-from cubinspec_writer.emitter.model import Section, Symbol
+from cubinspec_writer.emitter.model import Dropped, Section, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -449,15 +450,27 @@ def _add_parameters(assembly: Assembly, function: Function) -> None:
     rows: list[Relocation] = []
     if function.images:
         rows = index_relocations(assembly, function, start, assembly.target.family)
+        if assembly.parts.names_shared:
+            # a parameter that another kernel has, too, was filled in there
+            own, known = scoped(function.name, ""), assembly.indexed
+            rows = [
+                row
+                for row in rows
+                if not (row.symbol.startswith(own) and unscoped(row.symbol) in known)
+            ]
+            known |= {unscoped(row.symbol) for row in rows}
         if assembly.finalizer or not assembly.parts.names_shared:
             assembly.image_banks.append(ImageBank(function, section, start, rows))
     if assembly.finalizer:
         if function.images and assembly.parts.names_shared:
-            # in the place of a kernel without images, with its relocations behind it
-            section.made_as = IMAGE_INDICES + function.name
-            assembly.deferred.append(section)
-            assembly.kept.add(id(section))
-            assembly.deferred.append(assembly.take(".rela", section, rows))
+            # in the place of a kernel without images
+            _defer_indices(assembly, section, function, rows)
+        elif assembly.mixes_images:
+            name = IMAGE_INDICES + function.name
+            # symbols are named the other way round
+            assembly.deferred.append(Dropped(".rela" + name))
+            assembly.deferred += [Dropped(one, in_shstrtab=True) for one in (name, ".rela" + name)]
+            assembly.last.append(section)
         elif function.images:
             section.made_as = IMAGE_INDICES + function.name
             assembly.history.append(section)
@@ -485,6 +498,23 @@ def _add_parameters(assembly: Assembly, function: Function) -> None:
     assembly.history.append(part)
     if assembly.parts.extensible:
         _name_handles(assembly, function)
+
+
+def _defer_indices(
+    assembly: Assembly, section: Section, function: Function, rows: list[Relocation]
+) -> None:
+    """Make the bank of a kernel with images last of all, with its relocations behind it.
+
+    Of a bank whose images another kernel has, too, there are none.
+    """
+    section.made_as = IMAGE_INDICES + function.name
+    assembly.deferred.append(section)
+    assembly.kept.add(id(section))
+    name = ".rela" + section.made_as
+    if not rows:
+        assembly.deferred.append(Dropped(name, in_shstrtab=True))
+    else:
+        assembly.deferred.append(assembly.take(".rela", section, rows))
 
 
 def _name_indices(assembly: Assembly, bank: Section, rows: list[Relocation]) -> None:

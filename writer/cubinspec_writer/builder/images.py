@@ -56,6 +56,11 @@ def scoped(function: str, name: str) -> str:
     return f"{function}\0{name}"
 
 
+def unscoped(name: str) -> str:
+    """The name in the file of something that may be a parameter."""
+    return name.partition("\0")[2] or name
+
+
 def scoped_rows(function: Function, rows: list[Relocation]) -> list[Relocation]:
     """Relocations of a function, where its own parameters have the names that are known here."""
     own = {parameter.name for parameter in function.parameters if parameter.image}

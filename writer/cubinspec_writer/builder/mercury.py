@@ -216,7 +216,8 @@ class Mercury:
         for bank in self.assembly.image_banks:
             rows = index_relocations(self.assembly, bank.function, 0, half)
             is_other = bank.function is not functions[0] or self.assembly.parts.names_shared
-            found[is_other].append((IMAGE_INDICES + bank.function.name, rows))
+            if bank.relocations:
+                found[is_other].append((IMAGE_INDICES + bank.function.name, rows))
         return found
 
     def _relocations(self, of: str, rows: list[Relocation]) -> None:
@@ -272,7 +273,7 @@ class Mercury:
                 f"variables of {size} bytes in reserved shared memory",
                 expected=f"at most {known}, of which the Mercury half is known",
             )
-        late = {id(section) for section in self.assembly.deferred}
+        late = {id(section) for section in (*self.assembly.deferred, *self.assembly.last)}
         names = {
             getattr(entry, "made_as", None) or mercury_name(entry.name) or entry.name
             for entry in self.assembly.history
@@ -336,13 +337,14 @@ class Mercury:
         assembly = self.assembly
         planner = Planner(description)
         planner.number_symbols()
-        deferred = {id(section) for section in assembly.deferred if section.made_as is None}
+        with_images = {id(bank.section) for bank in assembly.image_banks}
+        late = {id(bank) for bank in assembly.parameter_banks.values()} - with_images
         table = self.symtab.body if self.symtab is not None else None
         assert isinstance(table, bodies.MercurySymbols)
         table.symbols = [
             self._section_symbol(entry) if isinstance(entry, Section) else self._symbol(entry)
             for entry in planner.symbol_entries
-            if entry is not None and id(entry) not in deferred
+            if entry is not None and id(entry) not in late
         ]
         self.made[".nv.merc.nv.info"].body = bodies.InfoRecords(
             self._module_records(with_numbers=True)

@@ -314,12 +314,6 @@ def _check_image_parameter(function: Function, number: int, parameter: Parameter
 
 def _check_images(parts: CubinParts, function: Function, *, finalizer: bool) -> None:
     if not function.images:
-        if finalizer and parts.extensible and parts.names_shared and shared_handle_names(parts):
-            raise _refuse(
-                function.name,
-                "no images, in an extensible program with images for debuggers",
-                "images in every function from sm_90 on: the order of the names is not known",
-            )
         return
     if parts.relocatable or not function.kernel:
         raise _refuse(
