@@ -14,7 +14,6 @@ from cubinspec_writer.builder.images import (
     SYMBOL_TYPES,
     kinds,
     offsets,
-    shared_handle_names,
 )
 from cubinspec_writer.builder.parts import (
     ADDRESS,
@@ -52,7 +51,7 @@ def check_parts(parts: CubinParts, goal: Target) -> None:
         _check_resources(function, goal, relocatable=parts.relocatable)
         _check_threads(function)
         _check_parameters(function)
-        _check_images(parts, function, finalizer=goal.family.finalizer)
+        _check_images(parts, function)
     for variable in parts.variables:
         _check_variable(variable)
     _check_reserved(parts, goal)
@@ -312,7 +311,7 @@ def _check_image_parameter(function: Function, number: int, parameter: Parameter
         raise _refuse(function.name, f"parameter {number} has {parameter.size} bytes", "0")
 
 
-def _check_images(parts: CubinParts, function: Function, *, finalizer: bool) -> None:
+def _check_images(parts: CubinParts, function: Function) -> None:
     if not function.images:
         return
     if parts.relocatable or not function.kernel:
