@@ -329,7 +329,7 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
         builder.metadata_node(number, name, [value for _, value in values])
     _debug(facts, builder)
     builder.queries = not facts.relocatable and ".nv.callgraph" not in facts.sections
-    builder.instrumented = "-sanitize" in builder.tool.arguments
+    builder.instrumented = "-sanitize memcheck" in builder.tool.arguments
     builder.keeps_relocations = facts.keeps_relocations or builder.instrumented
     builder.tool_functions = [
         symbol.name

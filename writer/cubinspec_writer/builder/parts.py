@@ -450,7 +450,8 @@ class CubinParts:
             shared memory of the system.
         keeps_relocations: applied relocations and the symbols that they name stay in the file
             (``.nv.resolvedrela.*``): ``ptxas -preserve-relocs`` before sm_90, ``-sanitize``.
-        instrumented: the code is of ``ptxas -sanitize``, which comes upon things as for ``-O0``.
+        instrumented: the code is of ``ptxas -sanitize=memcheck``, which comes upon things as
+            for ``-O0``.
         tool_functions: functions that ``ptxas -sanitize`` adds, in the order of their symbols,
             which stand behind what the first function names.
         errors_at_exit: functions wait for errors before they end (``EIATTR_GEN_ERRBAR_AT_EXIT``),
