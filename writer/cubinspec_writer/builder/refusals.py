@@ -54,6 +54,7 @@ def check_parts(parts: CubinParts, goal: Target) -> None:
         _check_images(parts, function)
     for variable in parts.variables:
         _check_variable(variable)
+    _check_applied(parts, goal)
     _check_reserved(parts, goal)
     _check_named(parts)
     _check_instances(parts)
@@ -346,6 +347,22 @@ def _check_samplers(parts: CubinParts) -> None:
         for number in (*sampler.address_modes, sampler.filter_mode or 0):
             if not 0 <= number <= _BYTE:
                 raise _refuse(sampler.name, f"mode {number}", f"0 to {_BYTE}")
+
+
+def _check_applied(parts: CubinParts, goal: Target) -> None:
+    """Refuse contents without relocations where the Mercury half has to keep some."""
+    if not (parts.extensible and goal.family.capsule):
+        return
+    if any(function.capsule is None for function in parts.functions):
+        return  # there is no Mercury half
+    resolved = [variable.name for variable in parts.variables if variable.resolved]
+    kept = (variable.relocations or variable.function_ids for variable in parts.variables)
+    if resolved and not any(kept):
+        raise _refuse(
+            resolved[0],
+            f"applied relocations of contents in an extensible program for {goal.name}",
+            "contents without any: those of the Mercury half cannot be given",
+        )
 
 
 def _check_variable(variable: Variable) -> None:
