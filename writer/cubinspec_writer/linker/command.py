@@ -124,6 +124,9 @@ class _Command:
             _print(line, diagnostics.take())
             print(_help() if "help" in line.flags else _VERSION, end="")
             return 0
+        arch, output = line.last("arch") or "", line.last("output-file")
+        if "report-arch" in line.flags:  # all later messages name the target (rule M26)
+            diagnostics.target = arch
         has_files = any(not isinstance(item, Library) for item in line.inputs)
         script = line.last("gen-host-linker-script")
         if script is not None:
@@ -133,11 +136,8 @@ class _Command:
                 )
             self._host_script(whole=script == "lcs-abs")
             return 0
-        arch, output = line.last("arch") or "", line.last("output-file")
         if not arch:
             raise diagnostics.fatal("Unknown arch name '(null)'")
-        if "report-arch" in line.flags:
-            diagnostics.target = arch
         if output is None and arch.startswith("sm_"):
             raise diagnostics.fatal("Must specify output file with -o option")
         if not has_files:  # libraries alone do not count (rule M11)

@@ -22,6 +22,7 @@ from cubinspec_generated.codes import (
     STT_FUNC,
 )
 from cubinspec_writer.linker.graph import Below, Graph
+from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.model import OutSection, Reloc, Symbol, UnifiedRow
 
 TYPE_CHECKING = False
@@ -394,9 +395,11 @@ class Reach:
     Attributes:
         filter: which kernels are wanted; None: all.
         launched: kernels that the host does not name, but device code may launch.
+        remaining: kernels that are wanted for want of others; they are merged as functions
+            (rule L5).
     """
 
-    __slots__ = ("_below", "_kernels", "filter", "graph", "job", "launched", "symbols")
+    __slots__ = ("_below", "_kernels", "filter", "graph", "job", "launched", "remaining", "symbols")
 
     def __init__(
         self, job: Job, symbols: Symbols, graph: Graph, wanted: KernelFilter | None
@@ -406,6 +409,7 @@ class Reach:
         self.graph: Graph = graph
         self.filter: KernelFilter | None = wanted
         self.launched: set[Symbol] = set()
+        self.remaining: frozenset[Symbol] = frozenset()
         self._kernels: list[Symbol] | None = None
         self._below: Below | None = None
 
@@ -417,10 +421,10 @@ class Reach:
         """
         if not function.other & STO_CUDA_ENTRY or function.kind != STT_FUNC:
             return False
-        if self.filter is None:
+        if self.filter is None or function in self.remaining:
             return True
         options = self.job.options
-        if options.debug:
+        if debugger_sees(options):
             return True
         keeps_all = self.filter.by_host and options.relocatable
         return keeps_all or self.filter.keeps(function) or function in self.launched

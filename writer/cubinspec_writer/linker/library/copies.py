@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
-from cubinspec_generated.codes import SHF_ALLOC, SHF_EXECINSTR, SHN_COMMON, SHN_UNDEF, STT_FUNC
+from cubinspec_generated.codes import (
+    SHF_ALLOC,
+    SHF_EXECINSTR,
+    SHN_COMMON,
+    SHN_UNDEF,
+    STO_CUDA_ENTRY,
+    STT_FUNC,
+)
 from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, Symbol
 
 TYPE_CHECKING = False
@@ -121,10 +128,10 @@ def states_signature(obj: InputObject, index: int) -> bool:
 def takes_address(obj: InputObject, index: int) -> bool:
     """Whether an entry of address-taken functions counts.
 
-    An entry for a duplicate counts only if code names it, linked or not. Data, and code of
-    duplicates, do not count (rule W9).
+    An entry for a duplicate counts only if it is a kernel, or code names it, linked or not. Data,
+    and code of duplicates, do not count (rule W9).
     """
-    if states_signature(obj, index):
+    if obj.symbols[index].other & STO_CUDA_ENTRY or states_signature(obj, index):
         return True
     return any(b == index and accepted_here(obj, a) for a, b in obj.callgraph.references)
 

@@ -37,7 +37,8 @@ def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
     if reach.filter is not None and reach.filter.launches:
         reach.launched = _launched(objects)
     options = job.options
-    if options.relocatable or options.debug or options.preserve_relocs:
+    keeps_all = options.debug or options.preserve_relocs
+    if options.relocatable or (keeps_all and reach.filter is None):
         return
     functions = {symbol for obj in objects for symbol in obj.called.values()}
     edges, held = reference_graph(objects)
@@ -49,15 +50,13 @@ def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
         from cubinspec_writer.linker.library.unified import linked_stubs
 
         (held if len(work) == 1 else work).extend(linked_stubs(objects))
-    for function in held:
-        origin = function.definition[0] if function.definition is not None else None
-        if origin is None or not origin.is_extensible:
-            continue
-        if function.is_entry and function not in work:
-            raise UnsupportedLinkError(
-                f"a kernel of an extensible whole program that is removed while its address is "
-                f"taken ('{function.name}' in '{origin.name}')"  # rule X18
-            )
+    if not keeps_all:
+        _refuse_removed(held, work)
+    if not work:  # kernels whose address is taken are wanted when no other is (rule L5)
+        work = [f for f in held if f.is_entry and f.definition is not None]
+        reach.remaining = frozenset(work)
+    if keeps_all:
+        return
     while work:
         function = work.pop()
         if function not in live:
@@ -69,6 +68,23 @@ def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
     live.update(t for f in held for t in edges.get(f, ()) if not t.is_defined)
     for function in functions:
         function.live = function in live
+
+
+def _refuse_removed(held: list[Symbol], wanted: list[Symbol]) -> None:
+    """Refuse kernels of extensible whole programs that go although their address is taken.
+
+    Raises:
+        UnsupportedLinkError: there is one.
+    """
+    for function in held:
+        origin = function.definition[0] if function.definition is not None else None
+        if origin is None or not origin.is_extensible:
+            continue
+        if function.is_entry and function not in wanted:
+            raise UnsupportedLinkError(
+                f"a kernel of an extensible whole program that is removed while its address is "
+                f"taken ('{function.name}' in '{origin.name}')"  # rule X18
+            )
 
 
 def _launched(objects: list[InputObject]) -> set[Symbol]:

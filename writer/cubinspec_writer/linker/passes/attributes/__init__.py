@@ -96,6 +96,8 @@ def run(
     kernels = sorted(reach.kernels(), key=symbol_number)
     is_final = not job.options.relocatable
     takers = kernels if is_final else []
+    # Kernels that stay only for want of others walk the graph even if there is one (rule L5).
+    is_alone = len(kernels) == 1 and not reach.remaining
     collected = collect(job, sections, attributes, mercury_sections, reach, set(takers))
     facts = FunctionFacts(objects, unified, attributes)
     demands: Demands | None = None
@@ -128,15 +130,30 @@ def run(
             from cubinspec_writer.linker.passes.attributes.takeover import take_over
 
             has_old = bool(unsaid)
-            take_over(job, objects, diagnostics, attributes, collected, demands, kernels, has_old)
-        finish_kernels(attributes, collected, facts, demands, kernels)
+            take_over(
+                job,
+                objects,
+                diagnostics,
+                attributes,
+                collected,
+                demands,
+                kernels,
+                has_old,
+                is_alone,
+            )
+        finish_kernels(attributes, collected, facts, demands, kernels, is_alone)
     stubs = None
     if unified.stubs:
         from cubinspec_writer.linker.passes.attributes.stubs import collect_stubs
 
-        is_alone = is_final and len(kernels) == 1
         stubs = collect_stubs(
-            diagnostics, sections, unified, attributes, collected, demands, is_alone=is_alone
+            diagnostics,
+            sections,
+            unified,
+            attributes,
+            collected,
+            demands,
+            is_alone=is_final and is_alone,
         )
     has_counts = any(obj.barriers for obj in objects)
     write_functions(job, handles, collected, demands, takers, unsaid, has_counts=has_counts)

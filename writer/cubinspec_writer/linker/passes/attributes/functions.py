@@ -148,23 +148,32 @@ def finish_kernels(
     facts: FunctionFacts,
     demands: Demands,
     kernels: list[Symbol],
+    is_alone: bool,
 ) -> None:
-    """Write those records of kernels that `takeover` does not handle."""
+    """Write those records of kernels that `takeover` does not handle.
+
+    Args:
+        is_alone: there is one kernel, which is wanted.
+    """
     infos = collected.sections
     if not takes_over(collected):
         for kernel in kernels:
             if kernel in collected.externs and kernel in infos:
                 replace_record(infos[kernel].records, EIATTR_EXTERNS, None)
     if facts.cached:
-        _cache_modes(collected, facts, demands, kernels)
+        _cache_modes(collected, facts, demands, kernels, is_alone)
     if any(code == EIATTR_REGCOUNT for code, _, _ in attributes.stated):
         _write_registers(collected, demands, kernels)
-    if len(kernels) == 1 and kernels[0] in infos:
+    if is_alone and kernels[0] in infos:
         _join_barriers(infos[kernels[0]].records)
 
 
 def _cache_modes(
-    collected: Collected, facts: FunctionFacts, demands: Demands, kernels: list[Symbol]
+    collected: Collected,
+    facts: FunctionFacts,
+    demands: Demands,
+    kernels: list[Symbol],
+    is_alone: bool,
 ) -> None:
     """Mark kernels that reach code which asks for a cache mode; an only kernel is always marked.
 
@@ -174,7 +183,7 @@ def _cache_modes(
         section = collected.sections.get(kernel)
         if section is None:
             continue
-        if len(kernels) == 1 or facts.cached.intersection(demands.graph.reachable(kernel)):
+        if is_alone or facts.cached.intersection(demands.graph.reachable(kernel)):
             section.records.append(raw_record(EIFMT_NVAL, EIATTR_EXPLICIT_CACHING, 0))
 
 

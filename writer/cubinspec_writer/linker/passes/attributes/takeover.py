@@ -81,15 +81,17 @@ def take_over(
     demands: Demands,
     kernels: list[Symbol],
     has_old: bool,
+    is_alone: bool,
 ) -> None:
     """Let all kernels take over what the functions ask for.
 
     Args:
         has_old: there are functions of which no input says a mask.
+        is_alone: there is one kernel, which is wanted.
     """
     externs, asked = collected.externs, collected.asked
     position = {function: at for at, function in enumerate(met_functions(attributes, collected))}
-    everyone = _in_input_order(objects) if len(kernels) == 1 else None
+    everyone = _in_input_order(objects) if is_alone else None
     for kernel in kernels:
         own = collected.sections.get(kernel)
         if own is None:

@@ -13,6 +13,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_CONSTANT_B2,
     SHT_CUDA_CONSTANT_B3,
 )
+from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.model import OutSection, Reloc, Symbol, relocation
 
 TYPE_CHECKING = False
@@ -136,7 +137,8 @@ def _mark_last_block(job: Job, objects: list[InputObject], symbols: Symbols, rea
     second of two out while code goes on to read its old place, behind the section's end. So nothing
     is left out here; the place of the last block that is a new one is harmless (rules C3, X9).
     """
-    if reach.filter is None or job.options.debug or not job.toolkit.looks_for_equal_constants:
+    seen = debugger_sees(job.options)
+    if reach.filter is None or seen or not job.toolkit.looks_for_equal_constants:
         return
     known: set[tuple[int, bytes]] = set()
     for obj in objects:

@@ -271,7 +271,8 @@ def _code(one: OneInput, row: InSymbol, symbol: Symbol, info: dict[int, InSectio
     section.info_value = text.info & SHI_REGISTERS_MASK
     symbol.section = section
     one.obj.placed[index] = (section, 0)
-    if symbol.other & STO_CUDA_ENTRY and (by_host or one.reach.is_wanted(symbol)):
+    is_kernel = one.reach.is_wanted(symbol) and symbol not in one.reach.remaining
+    if is_kernel or (by_host and symbol.other & STO_CUDA_ENTRY):
         own = info.get(index)
         if own is not None:
             _info_section(one, own, symbol, is_new=is_new)

@@ -55,12 +55,11 @@ if TYPE_CHECKING:
     _Meaning = tuple[Symbol | None, int, str]
 
 #: A row goes into the output; it clears a field; it only brings the name of its section; it counts
-#: as if the input did not have it; it leaves nothing.
+#: as if the input did not have it.
 _TAKEN: Final = "taken"
 _CLEARED: Final = "cleared"
 _NAMED: Final = "named"
 _PASSED_OVER: Final = "passed over"
-_GONE: Final = "gone"
 _WRITTEN: Final[tuple[str, ...]] = (_TAKEN, _CLEARED)
 #: Types of sections that have no relocations (rules M16, E2).
 _NEVER_RELOCATED: Final = frozenset(
@@ -189,7 +188,7 @@ class _Relocations:
             if fate not in _WRITTEN:
                 if fate == _NAMED:
                     names.section_for(number, stated)
-                elif fate == _PASSED_OVER:
+                else:
                     names.skip(number)
                 continue
             if shift or is_odd:
@@ -243,7 +242,7 @@ class _Relocations:
         if symbol is not None:
             return symbol, shift, _TAKEN
         if not is_dead(one, index):
-            return None, 0, _GONE
+            return None, 0, _PASSED_OVER  # a duplicate (rule N4)
         # A relocation to a dropped function goes; the section name it created stays in
         # `.strtab` (rule N4).
         clears = accepted_here(self.obj, index) or not self.skips
