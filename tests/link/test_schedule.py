@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cubinspec_generated.codes_sass import SASS_OPCODE_MASK
+from cubinspec_generated.tables.sass import NAMES
 from cubinspec_writer.linker import link
 from cubinspec_writer.linker.command import linker_note
 from cubinspec_writer.linker.finalizer import flow, operands, schedule
@@ -76,6 +78,22 @@ def test_what_shares_a_barrier_with_the_load_is_no_doubt() -> None:
     code = _kernel(_instruction(_LOAD_2, write=0), _instruction(_ADD, wait=0b01))
     changed, reason = schedule.without_stack_load(code)
     assert (changed is None, reason) == (False, "")
+
+
+@pytest.mark.parametrize("register", [1, 9], ids=["may use the stack", "does not"])
+def test_code_with_an_opcode_of_no_row_stays_by_name(register: int) -> None:
+    opcode = next(opcode for opcode in range(1, 512) if opcode not in NAMES)
+    code = _kernel(_instruction(opcode | 0x7000 | 9 << 16 | register << 24))
+    assert schedule.without_stack_load(code) == (
+        None,
+        f"operands are not known: {opcode:#05x}",
+    )
+
+
+def test_an_opcode_of_no_row_is_no_doubt_where_another_uses_the_stack() -> None:
+    opcode = next(opcode for opcode in range(1, 512) if opcode not in NAMES)
+    unknown = _instruction(opcode | 0x7000 | 1 << 24)
+    assert schedule.without_stack_load(_kernel(unknown, _instruction(0x01037210))) == (None, "")
 
 
 def test_code_with_a_barrier_that_does_not_exist_stays() -> None:
@@ -153,6 +171,28 @@ def test_a_block_ends_where_divergent_code_comes_together() -> None:
         pytest.param(
             0x3F140700000000E1000720C, set(), {14, 15, 16, 17}, id="ISETP.GT.U64 R16, R14"
         ),
+        pytest.param(0xFFE0000000000010A04784A, {260}, {266}, id="UVIMNMX.U32 UR4, UR10, 0x1"),
+        pytest.param(
+            0x800000C0000000806087255, {264}, {262, 264, 268}, id="UFFMA UR8, UR6, UR8, UR12"
+        ),
+        pytest.param(0xBF04000000000FF04007253, set(), {260}, id="UFSETP.GT UR4, URZ"),
+        pytest.param(0x8201000000000040004725E, {260}, {260}, id="UI2FP.F32.U32 UR4, UR4"),
+        pytest.param(0x820F100000000000A0004725C, {260}, {266}, id="UF2I.TRUNC.NTZ UR4, UR10"),
+        pytest.param(
+            0xF8E000400000006050472A6, {260}, {260, 261, 262}, id="UIMAD.HI.U32 UR4, UR5, UR6, UR4"
+        ),
+        pytest.param(
+            0xBFFE4000000040008087885, {264, 265}, {264, 265}, id="UIMNMX.U64 UR8, UR8, 0x400"
+        ),
+        pytest.param(0x1520000000000000878CB, {264, 265}, set(), id="CS2UR UR8"),
+        pytest.param(0x200000000005050783B, {80, 81, 82, 83}, {80}, id="LDSM.16.M88.4 R80, [R80]"),
+        pytest.param(0x78000070000000506067276, {6}, {5, 6, 7}, id="FMNMX3 R6, R6, R5, R7"),
+        pytest.param(
+            0xC10E7048000000702FF79A2,
+            set(),
+            {2, 3, 7, 260, 261},
+            id="ATOM.E.ADD.BF16x2 RZ, [UR4][R2.64], R7",
+        ),
     ],
 )
 def test_registers_are_those_that_nvdisasm_names(
@@ -175,3 +215,15 @@ def test_barriers_are_those_of_nvlink(arch: str, ptxas: Tool, nvlink: Tool, tmp_
     result = link([source], arch=arch, tkinfo=linker_note(expected, "nvlink"))
     assert result.bytes == expected
     assert not any("unfinished" in kernel for kernel in result.map["kernels"])
+
+
+def test_the_map_names_an_opcode_that_has_no_row(
+    ptxas: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "a.cubin"
+    ptxas.run("-arch=sm_120", "-c", KERNELS, "-o", source).check()
+    load = _LOAD & SASS_OPCODE_MASK
+    monkeypatch.setattr(schedule, "NAMES", {at: name for at, name in NAMES.items() if at != load})
+    kernels = link([source], arch="sm_120").map["kernels"]
+    reasons = {kernel.get("unfinished") for kernel in kernels}
+    assert f"operands are not known: {load:#05x}" in reasons

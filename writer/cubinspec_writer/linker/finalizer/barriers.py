@@ -262,7 +262,7 @@ class _Chooser:
             return own - (clock[first] - now)
         worst = -_NEVER
         for other, at in zip(others, firsts, strict=True):
-            if at < 0 and (other.is_long or not other.is_result):
+            if at < 0 and other.is_long:
                 return _NEVER
             if at != life.user:
                 worst = max(worst, clock[other.at] + latency(other) - clock[life.user])

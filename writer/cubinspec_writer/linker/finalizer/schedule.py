@@ -30,7 +30,7 @@ from cubinspec_generated.codes_sass import (
     SASS_STALL_SHIFT,
     SASS_WAITABLE_AFTER,
 )
-from cubinspec_generated.tables.sass import NAMES_BARRIER, OUTSIDE
+from cubinspec_generated.tables.sass import NAMES, NAMES_BARRIER, OPERANDS, OUTSIDE
 from cubinspec_writer.linker.finalizer.barriers import assign
 from cubinspec_writer.linker.finalizer.flow import (
     Instruction,
@@ -67,9 +67,15 @@ def without_stack_load(code: bytes | bytearray) -> tuple[bytes | None, str]:
         return None, ""
     load = Instruction(int.from_bytes(code[:SASS_BYTES], "little"), 0)
     # At -O0, loads also wait until their operands are read; there nothing changes.
-    if load.write == SASS_NO_BARRIER or load.read != SASS_NO_BARRIER or _uses_stack(code):
+    if load.write == SASS_NO_BARRIER or load.read != SASS_NO_BARRIER:
         return None, ""
+    uses, unknown = _uses_stack(code)
+    if uses or unknown:
+        return None, "" if uses else _unknown(unknown)
     instructions = decode(code)
+    unknown = {instruction.opcode for instruction in instructions} - NAMES.keys()
+    if unknown:
+        return None, _unknown(unknown)
     if any(instruction.opcode in NAMES_BARRIER for instruction in instructions):
         return None, "an instruction waits for copies to shared memory"
     set_here = {one.read for one in instructions} | {one.write for one in instructions}
@@ -132,22 +138,36 @@ def waits_enough(instructions: list[Instruction], assigned: list[Assignment]) ->
     return True
 
 
-def _uses_stack(code: bytes | bytearray) -> bool:
+def _unknown(opcodes: set[int]) -> str:
+    names = ", ".join(NAMES.get(opcode, f"{opcode:#05x}") for opcode in sorted(opcodes))
+    return f"operands are not known: {names}"
+
+
+def _uses_stack(code: bytes | bytearray) -> tuple[bool, set[int]]:
     """Whether an instruction reads R1, or code outside of the kernel can run.
 
     Most code does one of both, so a look at one byte of every instruction comes first.
+
+    Returns:
+        whether it does; opcodes whose operands are not known and that have the number of R1 in a
+        place where it can be a register.
     """
+    unknown: set[int] = set()
     for opcode in OUTSIDE:
         first, second = opcode.to_bytes(2, "little")
         for at in _with_byte(code, 0, first):
             if code[at + 1] & _SECOND_BYTE == second:
-                return True
+                return True, unknown
     for place, number in product(_OPERANDS, _NAMING_STACK):
         for at in _with_byte(code, place, number):
             word = int.from_bytes(code[at : at + SASS_BYTES], "little")
-            if at and may_read(Instruction(word, at // SASS_BYTES), SASS_STACK_REGISTER):
-                return True
-    return False
+            instruction = Instruction(word, at // SASS_BYTES)
+            if not at or not may_read(instruction, SASS_STACK_REGISTER):
+                continue
+            if instruction.opcode in OPERANDS:
+                return True, unknown
+            unknown.add(instruction.opcode)
+    return False, unknown
 
 
 def _with_byte(code: bytes | bytearray, place: int, value: int) -> Iterator[int]:
