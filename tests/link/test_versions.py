@@ -12,7 +12,7 @@ from cubinspec.format.targets import linker_toolkits
 from cubinspec.reader.elf import Elf
 from cubinspec_generated.codes import EI_OSABI, ELFOSABI_CUDA
 from cubinspec_writer.linker import LinkError, Named, UnsupportedLinkError, link
-from cubinspec_writer.linker.command import linker_note
+from cubinspec_writer.linker.command import linker_note, run
 from tools.corpus.samples import CUBINS
 from tools.linkcases import versions
 from tools.oracle import Tool
@@ -73,14 +73,27 @@ def test_newest_input_decides_the_toolkit() -> None:
 
 
 def test_what_is_not_imitated_is_refused_by_name() -> None:
-    with pytest.raises(UnsupportedLinkError, match=r"the nvlink of CUDA 12\.0"):
-        _linked("data.sm_90.rel", toolkit="12.0")
+    with pytest.raises(UnsupportedLinkError, match=r"the nvlink of CUDA 12\.7"):
+        _linked("data.sm_90.rel", toolkit="12.7")
     with pytest.raises(UnsupportedLinkError, match=r"the nvlink of CUDA 12\.8 for sm_100"):
         _linked("small.sm_100.rel", arch="sm_100", toolkit="12.8")
     with pytest.raises(LinkError, match=r"newer than toolkit \(130 vs 128\)"):
         _linked("data.sm_90.rel", toolkit="12.8")
     with pytest.raises(UnsupportedLinkError, match=r"the nvlink of CUDA 13\.4 for sm_100"):
         _linked("small.sm_100.rel", arch="sm_100", toolkit="13.4")
+
+
+@pytest.mark.parametrize("version", [v for v, row in linker_toolkits().items() if not row.notes])
+@pytest.mark.parametrize("flag", ["-r", "--preserve-relocs", "-g"])
+def test_options_that_are_not_known_of_cuda_12_are_refused(
+    version: str, flag: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(CUBINS)
+    words = ["-arch=sm_90", "calls.sm_90.rel.12.0.140.cubin", f"--toolkit={version}", flag]
+    assert run([*words, "-o", "refused"]) == 1
+    said = f"not supported by this linker: {flag} of the nvlink of CUDA {version}\n"
+    assert capsys.readouterr().err.endswith(said)
+    assert not Path("refused").exists()
 
 
 #: What nvlink of each version was seen to write for inputs of ptxas 13.0.88 (rule K2).
@@ -106,8 +119,26 @@ def test_compat_records_of_every_toolkit(version: str) -> None:
     assert " ".join(texts) == _COMPAT[version]
 
 
+#: The second sample for versions to which the usual one is too new.
+_SECOND = dict.fromkeys(("12.0", "12.1", "12.2", "12.3"), "calls.sm_80.rel.11.8.89")
 #: What nvJitLink of each version was seen to make of two samples: SHA-256.
 _OLDER = {
+    "12.0": (
+        "0697d36353a4b9342b85ba17aede153cf4d7313ded71656516760aa20cd0ad34",
+        "6f6be5c108385c70233bf4551783fe18690f11aef844cfc9cc023713511eb085",
+    ),
+    "12.1": (
+        "688da6f61f79cd91efee55a070af60bf55c602b4ffb8f1686528bdd7cb77e210",
+        "46020c332b22d5ebba9a9126f9fac494662e506a8f2077f762ca9001ad443826",
+    ),
+    "12.2": (
+        "999baf53727569e3e222059a47694bb5eb3e5d5215ec734ee47a21057733960c",
+        "ae59cebbd385c20e2c850d997f2b2ae7d7c459b57aee7f40ee83f854fef7bdab",
+    ),
+    "12.3": (
+        "317e913445756b1c938a97ae5cd59c3ba8946b0cb86cc931b2321316ebb686fa",
+        "c0abe61618b6137f9609f42f11712e1e59e3e23e666e356b075a7eded55ecf8a",
+    ),
     "12.4": (
         "5ad52296fcb90b1ddef68f4d17e9a1b91f0441ef45384f4db250dd3709a3cd89",
         "7c10a8719a50ff16dd5b7db75232f0db3286df59093060b8233c321ef25c23a1",
@@ -135,7 +166,7 @@ _OLDER = {
 def test_older_toolkits_write_their_own_form(version: str) -> None:
     made = [
         _linked("calls.sm_90.rel.12.0.140", arch="sm_90", toolkit=version),
-        _linked("data.sm_80.rel.12.4.131", arch="sm_80", toolkit=version),
+        _linked(_SECOND.get(version, "data.sm_80.rel.12.4.131"), arch="sm_80", toolkit=version),
     ]
     assert [Elf(data, "linked").ident[EI_OSABI] for data in made] == [ELFOSABI_CUDA] * 2
     assert [hashlib.sha256(data).hexdigest() for data in made] == list(_OLDER[version])

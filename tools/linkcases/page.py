@@ -38,7 +38,7 @@ with `--toolkit`. A cell says how many links have the same file, messages and st
 The lists also name the exceptions above, links in which that nvlink crashes, and those with `-v` or
 `--dump-callgraph` that are the same but for the barriers of kernels without any, which nvlink from
 13.1 on takes from its memory. nvJitLink is that of 13.0.88, asked for the cases that have cubins
-and no options. No public wheel of CUDA 12 has an nvlink: 12.4 to 12.9 are measured with the
+and no options. No public wheel of CUDA 12 has an nvlink: 12.0 to 12.9 are measured with the
 nvJitLink of the version, in which the same linker is, on the cases that are PTX and need no
 options; files only.
 

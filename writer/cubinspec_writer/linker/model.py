@@ -50,6 +50,8 @@ LARGEST_ALIGNMENT: Final = 1 << 20
 UFT: Final = ".nv.uft"
 UDT: Final = ".nv.udt"
 UFT_ENTRY: Final = ".nv.uft.entry"
+#: What stands for arrays of dynamic size with `-r`.
+INSTANCE: Final = "externsharedinstance"
 UDT_ENTRY: Final = ".nv.udt.entry"
 #: Code of the stub of a unified function.
 STUB_CODE: Final = ".nv.uft.rel."

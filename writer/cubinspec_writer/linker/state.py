@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.model import InputObject
 
 _MERCURY: Final = "mercury_"
+_BANK: Final = ".nv.constant0."
 #: Types of parameter banks; those that name no bank count as bank 0.
 OWNED_BANKS: Final = frozenset((SHT_CUDA_CONSTANT, SHT_CUDA_CONSTANT_B0))
 
@@ -53,25 +54,35 @@ class Names:
         reserved: name and owner of sections that have a name but were not made yet -> where the
             name stands in `entries`.
         signatures: signatures of functions in the order in which they were first seen.
+        kept: all that was entered, for toolkits that keep it (rule K16); None for others.
     """
 
-    __slots__ = ("entries", "loose", "reserved", "signatures")
+    __slots__ = ("entries", "kept", "loose", "reserved", "signatures")
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps: bool = False) -> None:
         self.entries: list[OutSection | Symbol | str] = []
         self.loose: dict[str, None] = {}
         self.reserved: dict[tuple[str, Symbol | None], int] = {}
         self.signatures: dict[str, None] = {}
+        self.kept: KeptNames | None = KeptNames() if keeps else None
+
+    def append(self, entry: OutSection | Symbol | str) -> None:
+        """Enter a section, a symbol or a bare name."""
+        self.entries.append(entry)
+        if self.kept is not None:
+            self.kept.enter(entry)
 
     def add(self, name: str) -> None:
         """Enter a section name that may never get a section into both string tables."""
-        self.entries.append(name)
+        self.append(name)
         self.loose[name] = None
 
     def reserve(self, name: str, owner: Symbol | None) -> None:
         """Enter the name of a section that is made only when something goes into it."""
         self.reserved[name, owner] = len(self.entries)
         self.entries.append(name)
+        if self.kept is not None:
+            self.kept.enter(name)
 
     def drop(self, gone: set[OutSection]) -> None:
         """Remove sections and the names reserved for them, as if they had never been made."""
@@ -80,6 +91,34 @@ class Names:
         moved = {old: new for new, old in enumerate(kept)}
         self.entries = [entries[at] for at in kept]
         self.reserved = {key: moved[at] for key, at in self.reserved.items()}
+
+
+class KeptNames:
+    """Everything that was entered, in order, as older nvlinks leave it in both string tables.
+
+    Attributes:
+        sections: names for `.shstrtab`.
+        strings: names for `.strtab`.
+    """
+
+    __slots__ = ("sections", "strings")
+
+    def __init__(self) -> None:
+        self.sections: dict[str, None] = {}
+        self.strings: dict[str, None] = {}
+
+    def enter(self, entry: OutSection | Symbol | str) -> None:
+        """Enter a section, a symbol or the bare name of a section."""
+        name = entry if isinstance(entry, str) else entry.name
+        if not isinstance(entry, Symbol):
+            self.sections.setdefault(name)
+            bank = next(reversed(self.strings), "")
+            if bank.startswith(_BANK) and name in (".rel" + bank, ".rela" + bank):
+                # The name of a parameter bank comes behind that of its relocations.
+                del self.strings[bank]
+                self.strings.setdefault(name)
+                name = bank
+        self.strings.setdefault(name)
 
 
 class Symbols:
@@ -388,6 +427,12 @@ class Job:
         """Bytes of shared memory that the hardware keeps for itself, if they count."""
         return self.family.reserved_shared if self.options.reserve_shared else 0
 
+    @property
+    def has_rel_action(self) -> bool:
+        """Whether `.nv.rel.action` tells the driver what relocations do (rule K18)."""
+        known = self.family.rel_action and self.toolkit.rel_action
+        return known and not self.options.relocatable
+
 
 class Reach:
     """Which functions are kernels for this link, and what they reach.
@@ -495,6 +540,8 @@ class Maker:
             owner.parts.append(section)
         if place is None:
             names.entries.append(section)
+            if names.kept is not None:
+                names.kept.enter(section)
         else:
             names.entries[place] = section
         if (
@@ -526,6 +573,8 @@ class Maker:
     ) -> OutSection:
         """A section that holds bytes until they move elsewhere; it leaves no name behind."""
         section = OutSection(name, sh_type, flags, align, owner=owner, emitted=False)
+        if self.names.kept is not None:
+            self.names.kept.enter(section)
         if owner is None:
             self.sections.unowned[name] = section
         else:
@@ -589,7 +638,7 @@ class Maker:
         if self.job.options.preserve_relocs and name not in self.names.loose:
             listing = ".nv.resolvedrela" + target.name
             dropped = OutSection(listing, SHT_CUDA_RESOLVED_RELA, SHF_INFO_LINK, 8, emitted=False)
-            self.names.entries.append(dropped)
+            self.names.append(dropped)
         self.names.add(name)
 
     def enter(self, symbol: Symbol) -> None:
@@ -599,10 +648,13 @@ class Maker:
         symbol.entered = True
         if symbol.kind == STT_FUNC:
             self.symbols.functions.append(symbol)
+        names = self.names
         if symbol.in_globals:
             self.symbols.globals.append(symbol)
         else:
-            self.names.entries.append(symbol)
+            names.entries.append(symbol)
+        if names.kept is not None:
+            names.kept.enter(symbol)
 
     def enter_name(self, symbol: Symbol) -> None:
         """Enter a function that is not linked: its name alone stays."""
@@ -651,7 +703,7 @@ class LinkState:
         self.objects: list[InputObject] = objects
         self.diagnostics: Diagnostics = diagnostics
         self.twin: LinkState | None = twin
-        self.names: Names = Names()
+        self.names: Names = Names(keeps=job.toolkit.keeps_names)
         self.symbols: Symbols = Symbols()
         self.sections: Sections = Sections()
         self.relocations: Relocations = Relocations()

@@ -114,7 +114,8 @@ def newest_input(options: LinkOptions) -> int:
     """The number of the newest toolkit whose cubins the link takes.
 
     Raises:
-        UnsupportedLinkError: the nvlink of that toolkit is not imitated, or not for this target.
+        UnsupportedLinkError: the nvlink of that toolkit is not imitated, or not for this target or
+            with these options.
     """
     known = linker_toolkits()
     found = target(options.arch)
@@ -126,7 +127,20 @@ def newest_input(options: LinkOptions) -> int:
         raise UnsupportedLinkError(f"the nvlink of CUDA {options.toolkit}")
     if is_twofold and asked is not WRITTEN:
         raise UnsupportedLinkError(f"the nvlink of CUDA {options.toolkit} for {options.arch}")
+    if not asked.known_with_options:
+        for flag, is_given in _unknown_options(options):
+            if is_given:
+                raise UnsupportedLinkError(f"{flag} of the nvlink of CUDA {options.toolkit}")
     return asked.number
+
+
+def _unknown_options(options: LinkOptions) -> tuple[tuple[str, bool], ...]:
+    """Options that change much, and that nvJitLink does not take or was seen to do otherwise."""
+    return (
+        ("-r", options.relocatable),
+        ("--preserve-relocs", options.preserve_relocs),
+        ("-g", options.debug),
+    )
 
 
 def toolkit_for(options: LinkOptions, newest: int) -> Toolkit:

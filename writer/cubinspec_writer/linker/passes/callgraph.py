@@ -7,7 +7,7 @@ order, and the callees of one caller in reverse input order.
 
 from __future__ import annotations
 
-from cubinspec.format.strings import length
+from cubinspec.format.strings import build, empty_name, length
 from cubinspec_generated.codes import (
     EMFMT_STRING,
     SHT_CUDA_CALLGRAPH,
@@ -36,7 +36,7 @@ READS = (
 )
 WRITES = (
     "graph.address_taken graph.calls graph.indirect graph.prototypes graph.references "
-    "names.entries names.signatures section.content section.emitted sections.by_type "
+    "names.entries names.kept names.signatures section.content section.emitted sections.by_type "
     "sections.callgraph sections.made sections.prototype sections.unowned"
 )
 FREEZES = (
@@ -102,9 +102,14 @@ class _FirstTexts:
         self._names = names
         self._places: dict[str, int] = {}
         self._end = 1
+        if names.kept is not None:  # merging has entered them (rule K16)
+            table, self._places = build([*names.kept.strings])
+            self._places[""] = empty_name(table)
 
     def enter(self, text: str) -> int:
         """Enter a text; returns its offset."""
+        if self._names.kept is not None:
+            return self._places[text]
         self._names.signatures.setdefault(text)
         for entered in [*self._names.signatures][len(self._places) :]:
             self._places[entered] = self._end

@@ -20,10 +20,10 @@ READS = (
     "symbols.bank_size"
 )
 WRITES = (
-    "names.entries names.reserved section.content section.emitted section.relocs sections.by_type "
-    "sections.made sections.unowned symbol.value"
+    "names.entries names.kept names.reserved section.content section.emitted section.relocs "
+    "sections.by_type sections.made sections.unowned symbol.value"
 )
-FREEZES = "names.entries names.reserved sections.by_type sections.made sections.unowned"
+FREEZES = "names.entries names.kept names.reserved sections.by_type sections.made sections.unowned"
 
 
 def run(
@@ -43,7 +43,7 @@ def run(
         banks = sections.by_type.get(SHT_CUDA_CONSTANT_B3, ())
         sizes = [bank.size for bank in banks if bank.emitted]
         symbols.bank_size.value = sizes[0] if sizes else NO_ADDRESS  # rule C5
-    if job.family.rel_action and not job.options.relocatable:
+    if job.has_rel_action:
         action = maker.create_section(".nv.rel.action", SHT_CUDA_RELOCINFO, 0, 8, entsize=8)
         action.content = _REL_ACTION
 

@@ -17,7 +17,7 @@ READS = (
     "symbols.by_name symbols.commons"
 )
 WRITES = (
-    "names.entries section.align section.nobits_size sections.by_type sections.made "
+    "names.entries names.kept section.align section.nobits_size sections.by_type sections.made "
     "sections.unowned symbol.section symbol.value"
 )
 FREEZES = ""

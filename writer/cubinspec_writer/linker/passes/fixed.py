@@ -30,7 +30,7 @@ _NOTES: Final[tuple[str, ...]] = (".note.nv.tkinfo", ".note.nv.cuinfo", ".nv.com
 
 READS = ""
 WRITES = (
-    "names.entries names.loose section.content section.emitted section.has_symbol "
+    "names.entries names.kept names.loose section.content section.emitted section.has_symbol "
     "section.info_section sections.by_type sections.fixed sections.made sections.unowned"
 )
 FREEZES = "section.has_symbol sections.fixed"
@@ -61,9 +61,11 @@ def run(
         if name == ".nv.info" and not job.options.relocatable:
             _create_function_rows(job, objects, maker)
         section.has_symbol = section.sh_type == SHT_NOTE
-        names.entries.append(section)
+        names.append(section)
         if name == ".symtab":
             names.add(SHNDX)
+            if names.kept is not None:
+                names.kept.enter(UFT_ENTRY)
     if job.index is not None:
         copy = maker.create_section(".nv.uidx", SHT_CUDA_UIDX, 0, 1)
         copy.content = job.index.data

@@ -14,7 +14,7 @@ READS = (
     "unified.rows unified.stubs"
 )
 WRITES = "content.identifiers section.info_value"
-FREEZES = "content.identifiers section.info_value"
+FREEZES = "content.identifiers"
 
 
 def run(sections: Sections, unified: Unified) -> None:

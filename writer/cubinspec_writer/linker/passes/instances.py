@@ -18,7 +18,7 @@ from cubinspec_generated.codes import (
     STT_CUDA_OBJECT,
     STV_INTERNAL,
 )
-from cubinspec_writer.linker.model import SHARED_POOL, Symbol
+from cubinspec_writer.linker.model import INSTANCE, SHARED_POOL, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         Symbols,
     )
 
-_NAME: Final = "externsharedinstance"
 _ALIGN: Final = 16
 
 READS = (
@@ -44,7 +43,7 @@ READS = (
     "symbol.size symbols.functions"
 )
 WRITES = (
-    "names.entries names.reserved section.align section.emitted section.info_section "
+    "names.entries names.kept names.reserved section.align section.emitted section.info_section "
     "section.nobits_size section.relocs sections.by_type sections.made shared.instances "
     "symbol.parts symbol.section symbol.value symbols.globals"
 )
@@ -121,7 +120,7 @@ def _make_instance(
     listed = [maker.reloc_section(kernel.section, is_rela) for is_rela in (True, False)]
     other = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT | STV_INTERNAL
     last = job.toolkit.weak_globals  # rule K3
-    instance = Symbol(_NAME, STB_WEAK, STT_CUDA_OBJECT, other, entered=True, in_globals=last)
+    instance = Symbol(INSTANCE, STB_WEAK, STT_CUDA_OBJECT, other, entered=True, in_globals=last)
     if last:
         symbols.globals.append(instance)
     else:

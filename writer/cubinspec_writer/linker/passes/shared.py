@@ -20,7 +20,7 @@ from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.copies import code_relocations
 from cubinspec_writer.linker.library.outsymbols import NO_ADDRESS
 from cubinspec_writer.linker.library.sorting import split_sort
-from cubinspec_writer.linker.model import SHARED_POOL, OutSection, Symbol
+from cubinspec_writer.linker.model import INSTANCE, SHARED_POOL, OutSection, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ READS = (
     "symbol.name symbol.other symbol.size symbols.functions symbols.globals"
 )
 WRITES = (
-    "names.entries names.reserved section.align section.emitted section.info_section "
+    "names.entries names.kept names.reserved section.align section.emitted section.info_section "
     "section.nobits_size section.reserved sections.by_type sections.made shared.dynamic_groups "
     "shared.dynamic_start shared.groups shared.unreached shared.users symbol.internal "
     "symbol.parts symbol.section symbol.value symbols.null_value"
@@ -84,6 +84,8 @@ def run(
     end = _place_common(layout.common, layout.users, shared.groups)
     layout.place_own(_made(layout, sections, relocations, reach, maker), reach, maker)
     _place_dynamic(job, symbols, sections, shared, layout)
+    if maker.names.kept is not None and shared.dynamic_groups:
+        maker.names.kept.strings.setdefault(INSTANCE)  # rule K16
     layout.size_sections(job, symbols, diagnostics)
     if layout.pool is not None:
         _size_pool(job, shared, layout, layout.pool, end)

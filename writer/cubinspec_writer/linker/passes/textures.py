@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     )
 
 _SLOT: Final = 4
+#: What nvlink counts the slots in, and its names for their places; older ones keep the names.
+_SLOTS: Final = ".nv.constant0"
+_OFFSET: Final = "$NVLINKBINDLESSOFF_"
 _MERCURY_BANK: Final = ".nv.constant.entry_image_header_indices."
 
 READS = (
@@ -51,7 +54,7 @@ READS = (
     "symbol.other symbol.section symbols.functions symbols.globals"
 )
 WRITES = (
-    "handles.kernels handles.slots names.entries names.reserved relocations.sections "
+    "handles.kernels handles.slots names.entries names.kept names.reserved relocations.sections "
     "section.content section.emitted section.info_section section.relocs sections.by_type "
     "sections.made symbol.parts"
 )
@@ -78,6 +81,9 @@ def run(
     # With `-r`, the finalizer writes where the slots would begin (rule R13).
     if not references or (job.options.relocatable and not is_deferred):
         return
+    if names.kept is not None:  # rule K16
+        names.kept.enter(_SLOTS)
+        names.kept.strings.update({_OFFSET + r.name: None for r in references})
     references = split_sort(references, lambda _a, _b: True)
     below = reach.below()
     kernels = below.kernels

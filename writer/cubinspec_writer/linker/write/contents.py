@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cubinspec.format.packing import join
 from cubinspec.format.sections import CAPSULE_PREFIX, CONSTANT_BANK_TYPES, MERCURY_PREFIX
+from cubinspec.format.targets import WRITTEN
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
     CALLGRAPH_ADDRESS_TAKEN,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Final
 
+    from cubinspec.format.targets import Toolkit
     from cubinspec_writer.linker.graph import Graph
     from cubinspec_writer.linker.state import Job, Names, Symbols
 
@@ -120,8 +122,38 @@ def reloc_tables(run: list[OutSection]) -> list[bytes | bytearray]:
     return found
 
 
-def callgraph_bytes(symbols: Symbols, graph: Graph, offset_of: OffsetOf) -> bytes:
+def _listed_calls(toolkit: Toolkit, symbols: Symbols, graph: Graph) -> dict[Symbol, list[Symbol]]:
+    """The calls of every function that the call graph of the output lists (rule K20)."""
+    if toolkit.resolves_indirect_calls:
+        return _with_indirect(symbols, graph)
+    if toolkit.lists_undefined_calls:
+        return graph.calls
+    calls = graph.calls.items()
+    return {function: [c for c in called if c.is_defined] for function, called in calls}
+
+
+def _with_indirect(symbols: Symbols, graph: Graph) -> dict[Symbol, list[Symbol]]:
+    """What every function calls, then for each indirect call all that it may reach."""
+    reached: dict[str, list[Symbol]] = {}
+    for function in symbols.functions:
+        text = graph.address_taken.get(function)
+        if text is not None:
+            reached.setdefault(text, []).append(function)
+    calls, indirect = graph.calls, graph.indirect
+    return {
+        function: [
+            *calls.get(function, ()),
+            *(callee for text in indirect.get(function, ()) for callee in reached.get(text, ())),
+        ]
+        for function in symbols.functions
+    }
+
+
+def callgraph_bytes(
+    symbols: Symbols, graph: Graph, offset_of: OffsetOf, toolkit: Toolkit = WRITTEN
+) -> bytes:
     """`.nv.callgraph`: four parts, of pairs of functions or of a function and a signature."""
+    calls = _listed_calls(toolkit, symbols, graph)
     functions = symbols.functions
     pack = records.CALLGRAPH_ENTRY.pack
 
@@ -134,7 +166,7 @@ def callgraph_bytes(symbols: Symbols, graph: Graph, offset_of: OffsetOf) -> byte
         ]
 
     rows = [pack(0, CALLGRAPH_CALLS)]
-    rows += edges(graph.calls) if graph.calls else ()
+    rows += edges(calls) if calls else ()
     rows.append(pack(0, CALLGRAPH_ADDRESS_TAKEN))
     taken = graph.address_taken
     if taken:

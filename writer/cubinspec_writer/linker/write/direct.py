@@ -45,6 +45,7 @@ from cubinspec_generated.codes import (
     SHF_ALLOC,
     SHF_BARRIERS_SHIFT,
     SHF_EXECINSTR,
+    SHF_INFO_LINK,
     SHN_LORESERVE,
     SHT_CUDA_CALLGRAPH,
     SHT_CUDA_COMPAT_INFO,
@@ -79,7 +80,7 @@ from cubinspec_writer.linker.library.outsymbols import (
     is_nameless,
     symbol_fields,
 )
-from cubinspec_writer.linker.model import UFT, OutSection, Symbol, lowest_virtual
+from cubinspec_writer.linker.model import UFT, UFT_ENTRY, OutSection, Symbol, lowest_virtual
 from cubinspec_writer.linker.state import OWNED_BANKS
 from cubinspec_writer.linker.write.contents import (
     callgraph_bytes,
@@ -101,6 +102,9 @@ if TYPE_CHECKING:
 #: No real file comes near; inputs that ask for more are broken.
 _LARGEST_FILE: Final = 1 << 32
 _TEXT: Final = ".text"
+_SYMBOLS: Final = ".symtab"
+#: How many sections older nvlinks number in front of the symbols and then drop.
+_NUM_DROPPED: Final = len((SHNDX, UFT_ENTRY))
 _BANK: Final = ".nv.constant0."
 #: An executable has the rows of its table of unified functions behind the notes.
 _EXECUTABLE_RANKS: Final = {**RANK_OF_TYPE, SHT_CUDA_UFT_ENTRY: RANK_OF_UFT_ENTRY_WITH_TABLE}
@@ -236,6 +240,11 @@ class _DirectWriter:
         `.strtab` has signatures, then sections and symbols as they were made, globals last.
         """
         state = self.state
+        kept = state.names.kept
+        if kept is not None:
+            self.tables[".shstrtab"], self.shstrtab = build([*kept.sections])
+            self.tables[".strtab"], self.strtab = build([*kept.strings])
+            return
         sections: list[str] = []
         strings = [*state.names.signatures]
         #: A parameter bank whose name comes behind that of its relocation section.
@@ -346,9 +355,8 @@ class _DirectWriter:
         from cubinspec.format.far import index_and_word, numbers_when_made  # large files only
 
         job = self.state.job
-        has_action = job.family.rel_action and not job.options.relocatable
         made = made_sections(self.state.names)
-        numbers = numbers_when_made(made, has_action=has_action)
+        numbers = numbers_when_made(made, has_action=job.has_rel_action)
         stored = list(range(len(self.sections) + 1))
         words = [numbers.get(index, 0) for index in stored]
         for index in range(SHN_LORESERVE, len(stored)):
@@ -364,7 +372,8 @@ class _DirectWriter:
             num_local: `sh_info` of `.symtab`.
         """
         links = self._links_by_name()
-        symtab = self._fixed(".symtab")
+        symtab = self._link_to_symbols()
+        has_marks = self.state.job.options.relocatable or self.state.job.toolkit.marks_owners
         bodies = _Bodies()
         place_of = self.shstrtab
         for start, end in _runs([section.sh_type for section in self.sections]):
@@ -379,6 +388,8 @@ class _DirectWriter:
                     s.flags | s.barriers << SHF_BARRIERS_SHIFT if s.barriers else s.flags
                     for s in run
                 ]
+                if not has_marks:
+                    flags = [value & ~SHF_INFO_LINK for value in flags]  # rule K17
                 aligns = [section.align for section in run]
                 if run[0].is_nobits:
                     sizes = [section.nobits_size + section.reserved for section in run]
@@ -448,10 +459,19 @@ class _DirectWriter:
 
     def _links_by_name(self) -> dict[str, int]:
         """`sh_link` of the fixed sections."""
-        return {
-            name: self._fixed(link_target(name, section.sh_type, section.flags))
+        targets = {
+            name: link_target(name, section.sh_type, section.flags)
             for name, section in self.state.sections.fixed.items()
         }
+        return {
+            name: self._link_to_symbols() if target == _SYMBOLS else self._fixed(target)
+            for name, target in targets.items()
+        }
+
+    def _link_to_symbols(self) -> int:
+        """`sh_link` of what uses the symbols (rule K17)."""
+        is_stale = self.state.job.toolkit.numbers_dropped
+        return self._fixed(_SYMBOLS) + (_NUM_DROPPED if is_stale else 0)
 
     def _link_of_type(self, section: OutSection) -> int:
         """`sh_link` that all sections of a section's type have; 0: their names decide."""
@@ -466,7 +486,7 @@ class _DirectWriter:
             return 0  # no stub of a function
         if sh_type == SHT_CUDA_UDT_ENTRY and not section.content:
             return 0
-        return self._fixed(".symtab")
+        return self._link_to_symbols()
 
     def _contents(self, run: list[OutSection]) -> list[bytes | bytearray]:
         """The contents of sections of one type."""
@@ -484,7 +504,7 @@ class _DirectWriter:
         if table is not None:
             return table
         if section is state.sections.callgraph:
-            return callgraph_bytes(state.symbols, state.graph, self._signature)
+            return callgraph_bytes(state.symbols, state.graph, self._signature, state.job.toolkit)
         if section is state.sections.prototype:
             return prototype_bytes(state.symbols, state.graph, self._signature)
         return section.content

@@ -18,6 +18,8 @@ from cubinspec_generated.codes import (
     EIATTR_REGCOUNT,
     EIATTR_SAM_REGION_STACK_SIZE,
     EIFMT_SVAL,
+    SHI_REGISTERS_MASK,
+    SHI_REGISTERS_SHIFT,
 )
 from cubinspec_writer.linker.library.demands import (
     FUNCTION_VALUE,
@@ -71,11 +73,11 @@ READS = (
 )
 WRITES = (
     "attributes.register_limits attributes.stated content.attributes section.barriers "
-    "section.emitted section.records"
+    "section.emitted section.info_value section.records"
 )
 FREEZES = (
     "attributes.register_limits attributes.stated content.attributes section.barriers "
-    "section.records"
+    "section.info_value section.records"
 )
 
 
@@ -119,6 +121,8 @@ def run(
             _check_stacks(diagnostics, demands, facts.stack_limits, kernels)
         if job.family.mercury_half is None:
             _check_registers(job, diagnostics, facts, demands)
+        if job.toolkit.raises_code_registers:
+            _raise_registers_of_code(facts, demands, kernels)
     section = sections.fixed[".nv.info"]
     section.content = b"".join(rows)
     section.emitted = section.emitted and bool(rows)
@@ -228,6 +232,15 @@ def _registers_of(
         return value
     open_entries.discard(symbol)
     return max(demands.registers.get(symbol, 0), value)
+
+
+def _raise_registers_of_code(facts: FunctionFacts, demands: Demands, kernels: list[Symbol]) -> None:
+    """Write the registers that kernels take over into the headers of their code (rule K19)."""
+    for kernel in kernels:
+        needed = demands.registers.get(kernel, 0)
+        if kernel.section is not None and needed > facts.registers.get(kernel, 0):
+            number = kernel.section.info_value & ~SHI_REGISTERS_MASK
+            kernel.section.info_value = number | needed << SHI_REGISTERS_SHIFT
 
 
 def _check_registers(

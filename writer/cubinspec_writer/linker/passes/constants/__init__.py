@@ -45,10 +45,10 @@ READS = (
     "symbol.other symbol.section symbol.size symbols.functions"
 )
 WRITES = (
-    "constants.aliases constants.copies names.entries relocations.listings relocations.resolved "
-    "relocations.sections section.align section.content section.emitted section.info_section "
-    "section.relocs sections.by_type sections.made sections.vacated symbol.parts symbol.value "
-    "symbols.null_value"
+    "constants.aliases constants.copies names.entries names.kept relocations.listings "
+    "relocations.resolved relocations.sections section.align section.content section.emitted "
+    "section.info_section section.relocs sections.by_type sections.made sections.vacated "
+    "symbol.parts symbol.value symbols.null_value"
 )
 FREEZES = (
     "constants.aliases constants.copies relocations.listings relocations.resolved "

@@ -18,6 +18,7 @@ from __future__ import annotations
 from cubinspec.errors import BadStructureError
 from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec_generated.codes import (
+    EMFMT_STRING,
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_INFO_LINK,
@@ -49,7 +50,13 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.rows import section_index
-from cubinspec_writer.linker.library.copies import accepted_here, checked_alignment, defined_here
+from cubinspec_writer.linker.library.copies import (
+    accepted_here,
+    checked_alignment,
+    defined_here,
+    function_at,
+    states_signature,
+)
 from cubinspec_writer.linker.model import (
     LARGEST_ALIGNMENT,
     SHARED_POOL,
@@ -72,6 +79,7 @@ if TYPE_CHECKING:
         Constants,
         Debug,
         Job,
+        KeptNames,
         Maker,
         Names,
         Reach,
@@ -109,13 +117,14 @@ READS = (
 )
 WRITES = (
     "attributes.order constants.lost constants.mixed constants.tables content.notes debug.emptied "
-    "debug.framed names.entries names.loose names.reserved object.placed relocations.listings "
-    "relocations.num_merged relocations.resolved relocations.sections relocations.staged "
-    "section.align section.content section.emitted section.info_section section.info_value "
-    "section.nobits_size section.records section.relocs sections.by_type sections.made "
-    "sections.members sections.staging sections.unowned sections.vacated symbol.alignment "
-    "symbol.entered symbol.internal symbol.name symbol.parts symbol.section symbol.value "
-    "symbols.functions symbols.globals symbols.null_value symbols.strong unified.rows unified.stubs"
+    "debug.framed names.entries names.kept names.loose names.reserved object.placed "
+    "relocations.listings relocations.num_merged relocations.resolved relocations.sections "
+    "relocations.staged section.align section.content section.emitted section.info_section "
+    "section.info_value section.nobits_size section.records section.relocs sections.by_type "
+    "sections.made sections.members sections.staging sections.unowned sections.vacated "
+    "symbol.alignment symbol.entered symbol.internal symbol.name symbol.parts symbol.section "
+    "symbol.value symbols.functions symbols.globals symbols.null_value symbols.strong "
+    "unified.rows unified.stubs"
 )
 FREEZES = (
     "attributes.order constants.lost constants.mixed constants.tables debug.emptied debug.framed "
@@ -163,6 +172,8 @@ def run(
         _function_info(one)
         for source in obj.of_type(SHT_CUDA_METADATA):
             _metadata(one, source)
+        if names.kept is not None:
+            _keep_signatures(one, names.kept)
         for relocs in obj.relocs:
             merge_relocations(one, relocs, diagnostics)
         for source in obj.of_type(SHT_CUDA_SHARED) if obj.is_extensible else ():
@@ -218,9 +229,14 @@ def _functions(one: OneInput) -> None:
     obj = one.obj
     info = {s.info: s for s in obj.of_type(SHT_CUDA_INFO) if s.info}
     starting = _in_symbol_order(one) if obj.is_extensible else {}
+    kept = one.names.kept
     for row, symbol in one.functions:
+        if kept is not None and row.shndx == SHN_UNDEF and symbol.name not in kept.strings:
+            kept.strings.setdefault("")  # that of no section
         if not symbol.live:
             _dead_kernel(one, symbol)
+            if kept is not None:
+                _keep_function(one, kept, row, symbol)
             if obj.is_extensible and row.value:
                 one.maker.enter_name(symbol)  # rule A5
             continue
@@ -319,6 +335,26 @@ def _dead_kernel(one: OneInput, kernel: Symbol) -> None:
         one.names.add(".nv.shared." + kernel.name)
 
 
+def _keep_function(one: OneInput, kept: KeptNames, row: InSymbol, function: Symbol) -> None:
+    """Enter the names of a function that is not linked (rule K16)."""
+    kept.enter(function)
+    if row.shndx != SHN_UNDEF and accepted_here(one.obj, row.index):
+        kept.enter(one.obj.sections[row.shndx].name)
+        one.dropped.add(row.shndx)
+
+
+def _keep_signatures(one: OneInput, kept: KeptNames) -> None:
+    """Enter the texts of the call graph of an input where they are met (rule K16)."""
+    obj = one.obj
+    taken = [(a, b) for a, b in obj.callgraph.address_taken if _is_stated(obj, a)]
+    for _, offset in (*taken, *obj.callgraph.indirect, *obj.prototypes):
+        kept.strings.setdefault(obj.string(offset))
+
+
+def _is_stated(obj: InputObject, index: int) -> bool:
+    return function_at(obj, index) is None or states_signature(obj, index)
+
+
 def _info_section(one: OneInput, source: InSection, owner: Symbol, *, is_new: bool) -> None:
     """Take attributes over.
 
@@ -347,6 +383,8 @@ def _symbols(one: OneInput) -> None:
             continue
         note = row.shndx == SHN_UNDEF and row.bind == STB_LOCAL
         if note and not one.job.options.relocatable:
+            if one.names.kept is not None:
+                one.names.kept.enter(symbol)
             continue  # a note of the compiler (rule N8)
         if row.shndx == SHN_UNDEF or row.shndx == SHN_COMMON:
             if symbol.space == STO_CUDA_SHARED and row.size == 0:
@@ -384,6 +422,8 @@ def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
     one.num_parts += source.sh_type == _OPTIMIZER
     place = place_section(one, source)
     if place is None:
+        if source.info in one.dropped and one.names.kept is not None:
+            one.names.kept.enter(symbol)
         return
     if source.sh_type in _SHARED_TYPES and not symbol.space:
         place[0].append(b"", source.size, source.align)  # nothing packs it (rule E3)
@@ -470,11 +510,14 @@ def _unnamed_stub(one: OneInput, section: InSection, diagnostics: Diagnostics) -
 
 
 def _function_info(one: OneInput) -> None:
+    kept = one.names.kept
     for section in one.obj.of_type(SHT_CUDA_INFO):
         if not section.flags & SHF_INFO_LINK:
             continue
         owner = one.owner.get(section.info)
-        if owner is not None and one.obj.placed[section.index] is None:
+        if owner is None and kept is not None:
+            kept.enter(section.name)  # rule K16
+        elif owner is not None and one.obj.placed[section.index] is None:
             _info_section(one, section, owner, is_new=len(owner.parts) == 1)
 
 
@@ -490,10 +533,23 @@ def _metadata(one: OneInput, source: InSection) -> None:
         raise UnsupportedLinkError(f"section '{source.name}', which ends inside a node")
     if not source.size:
         return
+    if one.names.kept is not None:
+        _keep_texts(one, one.names.kept, source)
     section = one.sections.find(source.name) or one.maker.create_section(
         source.name, source.sh_type, source.flags, source.align, entsize=source.entsize
     )
     one.obj.placed[source.index] = section, section.append(source.data, source.size, source.align)
+
+
+def _keep_texts(one: OneInput, kept: KeptNames, source: InSection) -> None:
+    """Enter the texts of metadata: of a node those of its values, then its name (rule K16)."""
+    from cubinspec.format.metadata import metadata_rows
+
+    for _, ofs_name, values, _ in metadata_rows(source.data):
+        texts = [one.obj.string(value) for form, value in values if form == EMFMT_STRING]
+        kept.strings.update(dict.fromkeys(texts))
+        kept.enter(source.name)
+        kept.strings.setdefault(one.obj.string(ofs_name))
 
 
 def _notes(one: OneInput) -> None:

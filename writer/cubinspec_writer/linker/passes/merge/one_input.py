@@ -63,6 +63,7 @@ class OneInput:
         duplicate_places: where their constants went; only their relocations ask.
         num_parts: parts of banks of compiler constants so far.
         skipped: code sections that are not linked.
+        dropped: of these, where names are kept, those of functions that nothing reaches.
         named_ends: for every section the end of its last named part; None: not computed yet.
         functions: symbols of functions.
         aliases: functions of which the code is that of another one.
@@ -78,6 +79,7 @@ class OneInput:
         "constants",
         "cut",
         "debug",
+        "dropped",
         "duplicate_places",
         "duplicates",
         "functions",
@@ -132,6 +134,7 @@ class OneInput:
         self.duplicate_places: dict[int, tuple[OutSection, int]] = {}
         self.num_parts: int = 0
         self.skipped: set[int] = set()
+        self.dropped: set[int] = set()
         self.named_ends: dict[int, int] | None = None
         self.functions: list[tuple[InSymbol, Symbol]] = []
         self.aliases: list[tuple[Symbol, InSymbol]] = []
@@ -184,6 +187,9 @@ def place_section(
         if info in one.duplicates:
             return _place_duplicate(one, source, one.duplicates[info], last)
         if info in one.skipped:
+            is_first = info in one.dropped or (last and sh_type in CONSTANT_BANK_TYPES)
+            if is_first and one.names.kept is not None:
+                one.names.kept.enter(name)
             if sh_type == SHT_CUDA_SHARED:
                 # Variables of a kernel that an option removed leave this name (rule N2).
                 one.names.add(name)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.rows import InRelocs
+    from cubinspec_writer.linker.state import KeptNames
 
     #: The output symbol of a row, what its addend grows by, and what becomes of the row.
     _Meaning = tuple[Symbol | None, int, str]
@@ -101,6 +102,8 @@ def merge_relocations(one: OneInput, relocs: InRelocs, diagnostics: Diagnostics)
         raise diagnostics.fatal("Internal error: unexpected reloc section")
     place = one.obj.placed[relocs.target] or one.duplicate_places.get(relocs.target)
     if place is None:
+        if relocs.target in one.dropped and one.names.kept is not None:
+            _keep_names(one.names.kept, one.obj.sections[relocs.target].name, relocs)
         return
     target, base = place
     if one.job.family.keeps_symbols:
@@ -113,6 +116,13 @@ def merge_relocations(one: OneInput, relocs: InRelocs, diagnostics: Diagnostics)
     if is_code and not (one.cut or one.is_counted) and _take_unchanged(one, relocs, target, base):
         return  # the most frequent case: relocations of code stay as they are
     _Relocations(one, relocs, target, base).run()
+
+
+def _keep_names(kept: KeptNames, target: str, relocs: InRelocs) -> None:
+    """Enter the names that relocations of code bring which is not linked (rules K16, N3)."""
+    kept.enter((".rela" if relocs.is_rela else ".rel") + target)
+    if relocs.is_rela and any(addend == 0 for _, _, _, addend in relocs.rows[1:]):
+        kept.enter(".rel" + target)
 
 
 class _Relocations:
