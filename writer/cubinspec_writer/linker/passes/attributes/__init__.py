@@ -125,7 +125,7 @@ def run(
             _raise_registers_of_code(facts, demands, kernels)
     section = sections.fixed[".nv.info"]
     section.content = b"".join(rows)
-    section.emitted = section.emitted and bool(rows)
+    section.emitted = section.emitted and bool(section.content)  # rule K21
     if demands is not None:
         _add_sync_stacks(collected, facts, demands, kernels, recursive)
     unsaid = add_masks(symbols, sections, collected, demands)
