@@ -63,14 +63,33 @@ def for_each_picked(
 
 
 def for_each_picked_data(
-    arguments: Arguments, files: list[str], action: Act, *, one: bool = False
+    arguments: Arguments,
+    files: list[str],
+    action: Act,
+    *,
+    one: bool = False,
+    errors: list[CubinError] | None = None,
 ) -> int:
-    """:func:`for_each_picked` with bytes, which a file that is no container need not be a cubin."""
-    return _for_each(arguments, files, lambda file: _load(file, action), action, one=one)
+    """:func:`for_each_picked` with bytes, which a file that is no container need not be a cubin.
+
+    Args:
+        errors: takes why files as a whole cannot be used, beside what is reported.
+    """
+
+    def bare(file: str) -> bool:
+        return _load(file, action)
+
+    return _for_each(arguments, files, bare, action, one=one, errors=errors)
 
 
 def _for_each(
-    arguments: Arguments, files: list[str], bare: Callable[[str], bool], action: Act, *, one: bool
+    arguments: Arguments,
+    files: list[str],
+    bare: Callable[[str], bool],
+    action: Act,
+    *,
+    one: bool,
+    errors: list[CubinError] | None = None,
 ) -> int:
     pick = _Pick(arguments)
     faults = 0
@@ -78,9 +97,14 @@ def _for_each(
     def visit(file: str) -> None:
         nonlocal faults
         pick.met.clear()
-        if not pick.is_open and bare(file):
-            return
-        faults += _only(file, pick, action) if one else _every(file, pick, action)
+        try:
+            if not pick.is_open and bare(file):
+                return
+            faults += _only(file, pick, action) if one else _every(file, pick, action)
+        except CubinError as error:
+            if errors is not None and error not in errors:
+                errors.append(error)
+            raise
 
     status = for_each_file(files, visit) or int(faults > 0)
     pick.say_unmet()

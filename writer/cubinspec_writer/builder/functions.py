@@ -436,6 +436,7 @@ def _add_parameters(assembly: Assembly, function: Function) -> None:
     _, size = placed(function)
     base = param_base(assembly.target, size)
     end = base + size
+    start = end
     if function.images:
         start = table_start(assembly, function)
         end = start + module_table_size(assembly, function)
@@ -447,38 +448,9 @@ def _add_parameters(assembly: Assembly, function: Function) -> None:
         4,
     )
     assembly.parameter_banks[function.name] = section
-    rows: list[Relocation] = []
-    if function.images:
-        rows = index_relocations(assembly, function, start, assembly.target.family)
-        if assembly.parts.names_shared:
-            # a parameter that another kernel has, too, was filled in there
-            own, known = scoped(function.name, ""), assembly.indexed
-            rows = [
-                row
-                for row in rows
-                if not (row.symbol.startswith(own) and unscoped(row.symbol) in known)
-            ]
-            known |= {unscoped(row.symbol) for row in rows}
-        if assembly.finalizer or not assembly.parts.names_shared:
-            assembly.image_banks.append(ImageBank(function, section, start, rows))
+    rows = _index_rows(assembly, function, section, start) if function.images else []
     if assembly.finalizer:
-        if function.images and assembly.parts.names_shared:
-            # in the place of a kernel without images
-            _defer_indices(assembly, section, function, rows)
-        elif assembly.mixes_images:
-            name = IMAGE_INDICES + function.name
-            # symbols are named the other way round
-            assembly.deferred.append(Dropped(".rela" + name))
-            assembly.deferred += [Dropped(one, in_shstrtab=True) for one in (name, ".rela" + name)]
-            assembly.last.append(section)
-        elif function.images:
-            section.made_as = IMAGE_INDICES + function.name
-            assembly.history.append(section)
-            if assembly.parts.has_call_graph:
-                assembly.drop_section(f".rela{section.name}", ".rela" + section.made_as)
-            _name_handles(assembly, function)
-        else:
-            assembly.deferred.append(section)
+        _place_bank(assembly, function, section, rows)
         return
     assembly.history.append(section)
     if not assembly.relocatable:
@@ -498,6 +470,48 @@ def _add_parameters(assembly: Assembly, function: Function) -> None:
     assembly.history.append(part)
     if assembly.parts.extensible:
         _name_handles(assembly, function)
+
+
+def _index_rows(
+    assembly: Assembly, function: Function, section: Section, start: int
+) -> list[Relocation]:
+    """The relocations of a kernel's indices of images, which stand from `start` on in its bank."""
+    rows = index_relocations(assembly, function, start, assembly.target.family)
+    if assembly.parts.names_shared:
+        # a parameter that another kernel has, too, was filled in there
+        own, known = scoped(function.name, ""), assembly.indexed
+        rows = [
+            row
+            for row in rows
+            if not (row.symbol.startswith(own) and unscoped(row.symbol) in known)
+        ]
+        known |= {unscoped(row.symbol) for row in rows}
+    if assembly.finalizer or not assembly.parts.names_shared:
+        assembly.image_banks.append(ImageBank(function, section, start, rows))
+    return rows
+
+
+def _place_bank(
+    assembly: Assembly, function: Function, section: Section, rows: list[Relocation]
+) -> None:
+    """Put a parameter bank where the finalizer makes it."""
+    if function.images and assembly.parts.names_shared:
+        # in the place of a kernel without images
+        _defer_indices(assembly, section, function, rows)
+    elif assembly.mixes_images:
+        name = IMAGE_INDICES + function.name
+        # symbols are named the other way round
+        assembly.deferred.append(Dropped(".rela" + name))
+        assembly.deferred += [Dropped(one, in_shstrtab=True) for one in (name, ".rela" + name)]
+        assembly.last.append(section)
+    elif function.images:
+        section.made_as = IMAGE_INDICES + function.name
+        assembly.history.append(section)
+        if assembly.parts.has_call_graph:
+            assembly.drop_section(f".rela{section.name}", ".rela" + section.made_as)
+        _name_handles(assembly, function)
+    else:
+        assembly.deferred.append(section)
 
 
 def _defer_indices(

@@ -55,7 +55,7 @@ def run(arguments: Arguments) -> int:
             errors.append(error)
             raise
 
-    status = for_each_picked_data(arguments, arguments.files(), check_one)
+    status = for_each_picked_data(arguments, arguments.files(), check_one, errors=errors)
     if out is not None:
         out.close()
     elif arguments.flag("--sarif"):

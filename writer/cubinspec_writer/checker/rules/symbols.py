@@ -72,11 +72,11 @@ def _misplaced(symbols: list[SymbolEntry], first_global: int) -> Iterator[tuple[
 
 @rule(
     "CUB019",
-    "Functions and variables lie inside the section that defines them; a function without a "
-    "section has neither value nor size.",
+    "Functions and variables lie inside the section that defines them. An undefined function has "
+    "no value and no size.",
     CENSUS + " (shared memory excepted: its sections say less than a launch reserves); undefined "
-    "functions: 2,000 in relocatable files of ptxas and nvlink 11.8 to 13.5, and nvlink gives the "
-    "value of the first symbol of a name to the definition",
+    "functions: 2,000 in relocatable files of ptxas and nvlink 11.8 to 13.5, and nvlink keeps the "
+    "value",
     "Correct st_value and st_size; both count bytes of the section.",
 )
 def _functions(view: View) -> Iterator[Found]:

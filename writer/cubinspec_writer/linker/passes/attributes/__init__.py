@@ -106,10 +106,7 @@ def run(
     if is_final:
         measured = _with_stacks(symbols, unified, kernels)
         demands = Demands(graph, facts, measured)
-        if max(facts.registers.values(), default=0) > MOST_REGISTERS:
-            # Nobody may have more (rule M5).
-            for kernel in kernels:
-                attributes.register_limits.setdefault(kernel, MOST_REGISTERS)
+        _limit_registers(attributes, facts, kernels)
     said = {symbol for code, symbol, _ in attributes.stated if code == EIATTR_REGCOUNT}
     rows = _global_rows(objects, facts, demands, set(kernels) - said)
     recursive: set[Symbol] = set()
@@ -134,17 +131,8 @@ def run(
             from cubinspec_writer.linker.passes.attributes.takeover import take_over
 
             has_old = bool(unsaid)
-            take_over(
-                job,
-                objects,
-                diagnostics,
-                attributes,
-                collected,
-                demands,
-                kernels,
-                has_old,
-                is_alone,
-            )
+            parts = (job, objects, diagnostics, attributes, collected)
+            take_over(*parts, demands, kernels, has_old, is_alone)
         finish_kernels(attributes, collected, facts, demands, kernels, is_alone)
     stubs = None
     if unified.stubs:
@@ -332,6 +320,13 @@ def _values_of(values: FunctionValues, demands: Demands | None, entries: set[Sym
     table[1::3] = [indices[number] for number in reversed(values.numbers)]
     table[2::3] = reversed(values.values)
     return Struct(f"<{len(table)}I").pack(*table)
+
+
+def _limit_registers(attributes: Attributes, facts: FunctionFacts, kernels: list[Symbol]) -> None:
+    """Let no kernel have more registers than the most, where a function has more (rule M5)."""
+    if max(facts.registers.values(), default=0) > MOST_REGISTERS:
+        for kernel in kernels:
+            attributes.register_limits.setdefault(kernel, MOST_REGISTERS)
 
 
 def _raise_registers(values: FunctionValues, demands: Demands, entries: set[Symbol]) -> None:
