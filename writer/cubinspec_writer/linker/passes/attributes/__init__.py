@@ -187,9 +187,7 @@ def _global_rows(
     open_entries = entries.copy()
     for obj in reversed(objects):
         if obj in facts.values:
-            packed = _values_of(facts.values[obj], demands, open_entries)
-            if packed:
-                rows.append(packed)
+            rows.append(_values_of(facts.values[obj], demands, open_entries))
             continue
         for code, symbol, value, record in reversed(facts.rows[obj]):
             if symbol is not None:
