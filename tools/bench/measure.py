@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -68,7 +69,8 @@ class Stopwatch:
         self._process.stdin.flush()
         code, wall, cpu, peak = self._process.stdout.readline().split()
         if int(code):
-            raise CommandFailed(f"{' '.join(argv)}: exit status {code}")
+            # pages show it, and name no folder of the machine that wrote them
+            raise CommandFailed(f"{' '.join(map(os.path.basename, argv))}: exit status {code}")
         return Run(float(wall), float(cpu), int(peak))
 
     def pair(self, ours: Sequence[str], theirs: Sequence[str], seconds: float) -> Pair:
