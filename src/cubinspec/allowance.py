@@ -50,9 +50,9 @@ LIMITS: dict[str, Limit] = {
     "work": Limit(1 << 20, 2, True, f"steps through tables{_REST}"),
     # More messages about one file help nobody.
     "messages": Limit(10_000, 0, False, f"faults{_REST}"),
-    # A document may ask for bytes without giving them. Real files hold at most some megabytes of
-    # zeros, as memory that starts as zero takes no bytes.
-    "zeros": Limit(64 << 20, 1, False, "bytes that the document does not write out"),
+    # A document or a builder may ask for bytes without giving them. Real files hold at most some
+    # megabytes of zeros, as memory that starts as zero takes no bytes.
+    "zeros": Limit(64 << 20, 1, False, "bytes that are asked for and not given"),
 }
 
 

@@ -16,7 +16,8 @@ import pytest
 import cubinspec
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.report.coverage import coverage_record
-from tests.unit.containers_kit import (
+from tests.unit.page_kit import HOSTILE, SAMPLES, hostile_cubin
+from tools.corpus.containers import (
     ar_of,
     elf_host,
     linked_host,
@@ -25,7 +26,6 @@ from tests.unit.containers_kit import (
     simple_fatbin,
     universal_host,
 )
-from tests.unit.page_kit import HOSTILE, SAMPLES, hostile_cubin
 from tools.gen.kaitai import CompileError
 from tools.site.bundle import explorer_files
 

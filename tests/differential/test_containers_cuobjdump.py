@@ -19,9 +19,9 @@ from cubinspec.containers.fatbin_write import container, entry_for, parse
 from cubinspec.containers.source import BytesSource
 from cubinspec_generated.codes import FATBIN_FLAG_COMPRESSED_LZ4, STACK_SIZE_UNKNOWN
 from tests.differential.res_usage import COLUMN, FUNCTION
-from tests.unit.containers_kit import CUBINS, PTX
 from tools import oracle
 from tools.corpus import fetch
+from tools.corpus.containers import CUBINS, PTX
 from tools.oracle import Result
 
 #: What cuobjdump 13.5 says of a file that it refuses, and why our longer list is right.

@@ -15,7 +15,7 @@ from cubinspec.cli.fit import fit
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.report.resolve import resolve
 from cubinspec_writer.editor import Edit
-from tests.unit.containers_kit import CUBINS, PTX, elf_host, simple_fatbin
+from tools.corpus.containers import CUBINS, PTX, elf_host, simple_fatbin
 
 FOLDER = Path(__file__).parent / "width"
 BLESS = bool(os.environ.get("BLESS"))

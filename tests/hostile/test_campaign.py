@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 import yaml
 
+from cubinspec import cli, images
+from cubinspec.containers.sniff import sniff
 from cubinspec.errors import CubinError
 from cubinspec.format import attributes
+from cubinspec_writer.builder import CubinBuilder
 from tools import oracle
 from tools.corpus import samples
-from tools.fuzz import agreement, corpus, report, run, streams
+from tools.fuzz import agreement, built, corpus, nested, report, run, streams, targets
 from tools.fuzz.oracle import OracleError
-from tools.fuzz.seeds import seeds
+from tools.fuzz.seeds import containers, seeds
 from tools.fuzz.targets import TARGETS
 
 
@@ -68,10 +77,82 @@ def test_every_kind_of_stream_has_seeds() -> None:
         assert streams.bodies(target.__name__), target.__name__
 
 
-def test_mutants_are_the_same_each_time() -> None:
-    from random import Random
+@pytest.mark.parametrize("name", containers())
+def test_a_container_is_put_together_as_it_was(name: str) -> None:
+    for data in containers()[name]:
+        parts = nested.take_apart(data)
+        if sniff(data[:1024]) in ("zstd", "ptx"):
+            assert parts is None
+            continue
+        assert parts is not None
+        again = nested.take_apart(parts.join(parts.pieces))
+        assert again is not None
+        assert again.pieces == parts.pieces
+        if name in ("ar_archive", "fatbin_file", "elf_host", "windows_host", "macho_host"):
+            assert parts.join(parts.pieces) == data
 
-    for name in ("containers", "cubin", "documents", "budgets"):
+
+@pytest.mark.parametrize("name", ["ar_archive", "tar_archive", "zip_archive"])
+def test_damage_in_a_container_leaves_the_container_whole(name: str) -> None:
+    inner = 0
+    for number in range(40):
+        data, story = seeds(name)[0].mutate(Random(number))
+        if story.startswith("in piece"):
+            inner += 1
+            assert list(images(data)), story
+    assert inner > 10
+
+
+def test_every_command_that_reads_a_file_is_run() -> None:
+    without_file = {"explain", "spec", "completion", "man"}
+    assert {line.split()[0] for line in targets.COMMANDS} == set(cli.COMMANDS) - without_file
+
+
+def test_builder_input_reaches_all_methods_and_sees_a_file_that_breaks_rules(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    called: set[str] = set()
+
+    def spy(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(real)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            called.add(name)
+            return real(*args, **kwargs)
+
+        return call
+
+    names = [method.__name__ for method in built._methods()]
+    monkeypatch.setattr(
+        built, "_methods", lambda: [spy(name, getattr(CubinBuilder, name)) for name in names]
+    )
+    made = 0
+
+    def check(data: bytes, file: str) -> list[str]:
+        nonlocal made
+        made += 1
+        return ["planted"]
+
+    monkeypatch.setattr(built, "check", check)
+    for number in range(600):
+        with contextlib.suppress(OracleError):
+            built.built(Random(number).randbytes(100))
+    assert called == set(names)
+    assert made > 3
+
+
+def test_a_run_that_takes_too_long_is_seen_behind_every_boundary(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def endless(*_: object) -> None:
+        raise run.TooSlowError("planted")
+
+    monkeypatch.setattr(zipfile, "ZipFile", endless)
+    with pytest.raises(run.TooSlowError):
+        TARGETS["containers"](containers()["zip_archive"][0])
+
+
+def test_mutants_are_the_same_each_time() -> None:
+    for name in ("containers", "cubin", "documents", "budgets", "zip_archive", "built"):
         made = [[seed.mutate(Random(5))[0] for seed in seeds(name)[:3]] for _ in range(2)]
         assert made[0] == made[1]
 

@@ -12,7 +12,7 @@ from cubinspec.cli import COMMANDS, main
 from cubinspec.cli.output import csv_cell, printable
 from cubinspec.format.escapes import unescaped
 from cubinspec_writer.editor import rename
-from tests.unit.containers_kit import PTX, container, cubin, entry_for, zip_of
+from tools.corpus.containers import PTX, container, cubin, entry_for, zip_of
 
 #: An escape sequence that clears the screen, a bell, a line of its own, a mark that turns text
 #: around, a control character of eight bits, half of a surrogate pair's worth of bytes.

@@ -22,7 +22,7 @@ from cubinspec.containers import images
 from cubinspec.errors import FileAccessError, LimitError, TruncatedError
 from cubinspec.files import FileBytes, open_file, read_file
 from cubinspec.output_files import write_file
-from tests.unit.containers_kit import PTX, zip_of
+from tools.corpus.containers import PTX, zip_of
 
 SAMPLE = Path(__file__).parents[1] / "data" / "cubins" / "small.sm_90.exe.cubin"
 

@@ -28,7 +28,7 @@ from cubinspec.errors import (
     TruncatedError,
 )
 from cubinspec.limits import MAX_CONTAINER_DEPTH, MAX_IMAGE_BYTES
-from tests.unit.containers_kit import (
+from tools.corpus.containers import (
     BASE,
     PTX,
     ar_of,

@@ -233,15 +233,15 @@ LAUGHS = "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 40))
         ("{[a]: b}", "a key is one word"),
         (BARE.replace("zeros: 1", "zeros: " + "9" * 5000), "a number of more than 64 bits"),
         (BARE.replace("zeros: 1", "zeros: 0x" + "f" * 5000), "a number of more than 64 bits"),
-        (BARE.replace("zeros: 1", "zeros: 0x40000001"), "bytes that the document does not write"),
+        (BARE.replace("zeros: 1", "zeros: 0x40000001"), "bytes that are asked for and not given"),
         (BARE + "- {section: .y, zeros: 0x2000001}\n" * 2, "contents[2].zeros: line 5, column 17"),
         (
             BARE.replace("zeros: 1", "data: '', size: 0x40000001"),
-            "bytes that the document does not write",
+            "bytes that are asked for and not given",
         ),
         (
             BARE + "fills: [{offset: 0, size: 0xffffffffff}]",
-            "bytes that the document does not write",
+            "bytes that are asked for and not given",
         ),
         (BARE + "file_size: 0xffffffff", "greater than the maximum"),
         (BARE + "pinned: {e_shoff: 0xffffffffffffffff}", "the file would have"),

@@ -12,7 +12,7 @@ from typing import Any
 from cubinspec import Cubin
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec_writer.editor import Edit
-from tests.unit.containers_kit import elf_host
+from tools.corpus.containers import elf_host
 
 SAMPLES = Path(__file__).parents[1] / "data" / "cubins"
 #: Names that would do harm in a page that took them for markup, or would look like others.

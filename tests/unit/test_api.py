@@ -23,7 +23,7 @@ from cubinspec_writer.editor import Edit
 from cubinspec_writer.emitter import describe
 from cubinspec_writer.linker import Named
 from tests.malformed.recipe import SAMPLES
-from tests.unit.containers_kit import elf_host
+from tools.corpus.containers import elf_host
 from tools.gen import api
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.unit.containers_kit import CUBINS
 from tools.bench import __main__ as bench
 from tools.bench import curves, here, machines
 from tools.bench.comparisons import (
@@ -25,6 +24,7 @@ from tools.bench.comparisons import (
 from tools.bench.inputs import GROWING, INPUTS, Images, many_ptx
 from tools.bench.measure import CommandFailed, Run, Stopwatch, median
 from tools.bench.modes import COMPILED, PURE, output
+from tools.corpus.containers import CUBINS
 
 
 @pytest.fixture

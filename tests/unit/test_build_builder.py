@@ -7,7 +7,7 @@ from struct import unpack
 import pytest
 
 from cubinspec import Cubin
-from cubinspec.errors import BadStructureError
+from cubinspec.errors import BadStructureError, LimitError
 from cubinspec.format import targets
 from cubinspec_generated.codes import (
     EIATTR_EXTERNS,
@@ -525,6 +525,13 @@ def test_attributes_given_replace_those_computed() -> None:
         ),
         (lambda b: setattr(b, "virtual_sm", 1 << 40), "does not fit"),
         (lambda b: setattr(b, "toolkit", 1 << 20), "does not fit"),
+        (lambda b: b.extern("f", binding="loud"), "no such binding 'loud'"),
+        (
+            lambda b: setattr(b.variable("v", "global", b"1"), "binding", "loud"),
+            "no such binding 'loud'",
+        ),
+        (lambda b: b.variable("v\udce9", "global", b"1"), "a name is no UTF-8"),
+        (lambda b: b.address("k").relocations.clear(), "a constant without an address"),
     ],
 )
 def test_refused_by_name(spoil: object, message: str) -> None:
@@ -536,6 +543,17 @@ def test_refused_by_name(spoil: object, message: str) -> None:
 
     with pytest.raises(BadStructureError, match=message):
         build()
+
+
+def test_places_that_ask_for_gigabytes_are_refused() -> None:
+    builder = smallest()
+    builder.variable("v", "global", b"1", align=1 << 31)
+    with pytest.raises(LimitError, match="the file would have 21474"):
+        builder.to_bytes()
+    builder = smallest()
+    builder.variable("v", "global", b"1").offset = 1 << 40
+    with pytest.raises(LimitError, match="bytes that are asked for and not given"):
+        builder.to_bytes()
 
 
 def test_position_independent_files_of_32_bits_are_refused() -> None:

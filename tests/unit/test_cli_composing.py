@@ -15,7 +15,7 @@ from cubinspec.cli import main
 from cubinspec.format.escapes import escaped, unescaped
 from cubinspec.report.names import matcher
 from tests.malformed.recipe import SAMPLES
-from tests.unit.containers_kit import simple_fatbin, zip_of
+from tools.corpus.containers import simple_fatbin, zip_of
 
 SAMPLE = SAMPLES / "small.sm_90.exe.cubin"
 COMMAND = [sys.executable, "-m", "cubinspec"]

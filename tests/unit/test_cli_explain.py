@@ -20,7 +20,7 @@ from cubinspec.report.names import readable
 from cubinspec.report.spec_files import spec_document, spec_files
 from cubinspec.report.words import all_words
 from cubinspec_writer.checker import RULES
-from tests.unit.containers_kit import CUBINS, cubin, elf_host, linked_host, simple_fatbin, zip_of
+from tools.corpus.containers import CUBINS, cubin, elf_host, linked_host, simple_fatbin, zip_of
 
 Capture = pytest.CaptureFixture[str]
 FILES = [

@@ -13,7 +13,7 @@ from cubinspec.cli import COMMANDS, load, main
 from cubinspec.cli.completion import bash, fish, zsh
 from cubinspec.cli.help import HELP, options_of, usage_line
 from cubinspec.cli.man import pages
-from tests.unit.containers_kit import cubin, elf_host, simple_fatbin
+from tools.corpus.containers import cubin, elf_host, simple_fatbin
 
 Capture = pytest.CaptureFixture[str]
 

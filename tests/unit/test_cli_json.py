@@ -18,7 +18,7 @@ from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.model.cubin import Cubin
 from cubinspec.report.kernels import KernelTexts, kernel_records
 from tests.malformed.recipe import SAMPLES
-from tests.unit.containers_kit import cubin, linked_host, simple_fatbin, zip_of
+from tools.corpus.containers import cubin, linked_host, simple_fatbin, zip_of
 
 SCHEMAS = files("cubinspec").joinpath("schema")
 COMMANDS = ("images", "archs", "size", "params", "ptx", "scan", "kernels", "dump", "tree")

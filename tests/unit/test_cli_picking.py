@@ -13,7 +13,7 @@ from cubinspec import Cubin
 from cubinspec.cli import main
 from cubinspec.report.names import readable
 from cubinspec.report.resolve import NoSuchNameError, resolve, resolve_all, short
-from tests.unit.containers_kit import CUBINS, cubin, elf_host, simple_fatbin, tar_of, zip_of
+from tools.corpus.containers import CUBINS, cubin, elf_host, simple_fatbin, tar_of, zip_of
 
 NAMES = "names.sm_100.exe.cubin"
 ONE = ("dump", "tree", "to-yaml")

@@ -50,8 +50,8 @@ from cubinspec.page.difference import difference_page
 from cubinspec_generated.codes import EIATTR_SAM_REGION_STACK_SIZE, EIFMT_SVAL, SHT_NOTE
 from cubinspec_generated.codes_sizes import SIZEOF_SYMBOL_64
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
-from tests.unit.containers_kit import cubin, raw_entry
 from tests.unit.page_kit import data_of
+from tools.corpus.containers import cubin, raw_entry
 from tools.corpus.fingerprints import facts_of, mutants, unequal_builds
 from tools.corpus.samples import RECIPES, expand
 

@@ -16,7 +16,7 @@ from cubinspec.containers import identify, images
 from cubinspec.containers.fatbin_write import compact_ptx
 from cubinspec.report.names import matcher, readable
 from cubinspec.report.size import measure
-from tests.unit.containers_kit import (
+from tools.corpus.containers import (
     PTX,
     ar_of,
     cubin,

@@ -17,7 +17,7 @@ from cubinspec_generated.codes import (
     FATBIN_FLAG_COMPRESSED_ZLIB,
     FATBIN_FLAG_COMPRESSED_ZSTD,
 )
-from tests.unit.containers_kit import PTX, cubin, raw_entry, simple_fatbin
+from tools.corpus.containers import PTX, cubin, raw_entry, simple_fatbin
 
 
 @pytest.mark.parametrize("mode", MODES)

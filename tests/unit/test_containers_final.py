@@ -17,7 +17,7 @@ from cubinspec.cli import main
 from cubinspec.containers import images
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.report.stack import Calls, reason_text, reasons_of
-from tests.unit.containers_kit import CUBINS, ar_of, cubin, elf_host, linked_host, zip_of
+from tools.corpus.containers import CUBINS, ar_of, cubin, elf_host, linked_host, zip_of
 
 LINKED = container([entry_for(cubin("calls.sm_90.exe.cubin"), compress_all=True)])
 INPUT = container([entry_for(cubin("calls.sm_90.rel.cubin"), compress_all=True)])

@@ -18,7 +18,8 @@ import pytest
 
 from cubinspec.containers import images, source, wrappers
 from cubinspec.containers.fatbin_write import container, entry_for
-from tests.unit.containers_kit import (
+from tools import oracle
+from tools.corpus.containers import (
     PTX,
     ar_of,
     cubin,
@@ -30,7 +31,6 @@ from tests.unit.containers_kit import (
     zip_of,
     zstd,
 )
-from tools import oracle
 
 LIBRARY = elf_host({".text": b"\x90" * 1000, ".nv_fatbin": simple_fatbin(), ".data": b"d" * 50})
 EXPECTED = ["sm_90", "sm_100", "compute_80"]

@@ -22,7 +22,7 @@ from cubinspec.scan import run as scan_run
 from cubinspec.scan.rows import Task, scan_task
 from cubinspec.scan.run import clean, scan, scan_on_dask, tasks_for
 from cubinspec.scan.schema import COLUMNS, NAMES
-from tests.unit.containers_kit import CUBINS, cubin, elf_host, simple_fatbin, zip_of
+from tools.corpus.containers import CUBINS, cubin, elf_host, simple_fatbin, zip_of
 
 FILES = 12
 

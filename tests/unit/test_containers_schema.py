@@ -13,7 +13,7 @@ import pytest
 
 from cubinspec.cli import main
 from cubinspec.scan.schema import COLUMNS
-from tests.unit.containers_kit import cubin, elf_host, linked_host, simple_fatbin, zip_of
+from tools.corpus.containers import cubin, elf_host, linked_host, simple_fatbin, zip_of
 
 COMMANDS = ("images", "archs", "size", "params", "ptx", "scan", "kernels")
 

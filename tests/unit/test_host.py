@@ -25,7 +25,7 @@ from cubinspec_generated.codes import (
     SHT_PROGBITS,
     SHT_RELA,
 )
-from tests.unit.containers_kit import pe_host
+from tools.corpus.containers import pe_host
 from tools.corpus.samples import CUBINS
 
 BUILDS = Path(__file__).parents[1] / "data" / "builds"

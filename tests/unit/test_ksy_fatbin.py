@@ -11,7 +11,7 @@ from cubinspec import Cubin
 from cubinspec.containers.fatbin_write import container as fatbin_of
 from cubinspec.containers.fatbin_write import entry_for
 from cubinspec_generated.kaitai.fatbin import Fatbin
-from tests.unit.containers_kit import CUBINS
+from tools.corpus.containers import CUBINS
 
 
 def entry(

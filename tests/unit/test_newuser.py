@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.malformed.recipe import SAMPLES
-from tests.unit.containers_kit import simple_fatbin, zip_of
+from tools.corpus.containers import simple_fatbin, zip_of
 from tools.newuser import public
 from tools.newuser.__main__ import (
     Failed,

@@ -16,7 +16,7 @@ from cubinspec.containers import images
 from cubinspec.format import demangle
 from cubinspec.report.spec_files import SAMPLES
 from cubinspec_generated.codes import FATBIN_FLAG_COMPRESSED_ZSTD
-from tests.unit.containers_kit import PTX, container, raw_entry, simple_fatbin, zstd
+from tools.corpus.containers import PTX, container, raw_entry, simple_fatbin, zstd
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,7 +15,7 @@ from cubinspec.containers.arena import Arena
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.errors import CubinError
 from cubinspec.scan.parallel import work_on_file
-from tests.unit.containers_kit import cubin, elf_host
+from tools.corpus.containers import cubin, elf_host
 
 NUM_IMAGES = 40
 

@@ -26,24 +26,27 @@ import time
 from pathlib import Path
 
 from tools.fuzz import corpus, report
-from tools.fuzz.run import STORE, mutants, shrunk
+from tools.fuzz.run import STORE, limit_memory, mutants, shrunk
 from tools.fuzz.targets import TARGETS
 
 _UNITS = re.compile(r"stat::number_of_executed_units:\s+(\d+)")
 _EDGES = re.compile(r"cov: (\d+)")
+#: Code that tells which branches it takes is slow.
+_GUIDED_SECONDS_PER_RUN = 120
 
 
 def guided(name: str, seconds: int, folder: Path | None) -> report.Count:
     """Runs of a target in a process of their own, guided by coverage; the corpus is kept."""
     grown = corpus.grown(name)
     options = [f"-max_total_time={seconds}", "-print_final_stats=1", "-max_len=65536"]
+    options.append(f"-timeout={_GUIDED_SECONDS_PER_RUN}")
     begun = _cpu_seconds()
     done = _run_guided(name, grown, options, folder)
     units, edges = _UNITS.search(done.stderr), _EDGES.findall(done.stderr)
     findings = [line for line in done.stdout.splitlines() if str(STORE) in line]
     for line in findings:
         print(line, flush=True)
-    if units is None:
+    if units is None or done.returncode:
         print(f"{name}: {done.stderr[-2000:]}", file=sys.stderr)
         return report.Count(findings=1)
     return report.Count(
@@ -120,6 +123,7 @@ def main() -> int:
     if options.page:
         report.write_page()
         return 0
+    limit_memory()
     names = options.target or list(TARGETS)
     if options.minimise:
         for name in filter(lambda name: corpus.grown(name).is_dir(), names):

@@ -23,9 +23,8 @@ def main() -> None:
     with atheris.instrument_imports(include=["cubinspec", "cubinspec_writer"]):
         from tools.fuzz.targets import TARGETS
     from tools.fuzz import corpus
-    from tools.fuzz.mutate import BytesMutator
     from tools.fuzz.run import STORE, signature, store
-    from tools.fuzz.seeds import dictionary, seeds
+    from tools.fuzz.seeds import mutator, seeds
 
     name, path, *options = sys.argv[1:]
     target = TARGETS[name]
@@ -50,7 +49,7 @@ def main() -> None:
     def mutate(data: bytes, most: int, seed: int) -> bytes:
         if seed % 2:
             return bytes(atheris.Mutate(data, most))
-        made, _ = BytesMutator(data, dictionary()).mutate(Random(seed))
+        made, _ = mutator(name, data).mutate(Random(seed))
         return made[:most]
 
     # libFuzzer's merge starts this program again, with the first word as a line for the shell.

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 
 from cubinspec.containers import fatbin
 from cubinspec.containers.fatbin_write import NewEntry, container
+from cubinspec.format.sections import CAPMERC_TEXT
+from cubinspec.model.cubin import Cubin
 from cubinspec_generated import record_fields, records
 from cubinspec_generated.codes import (
     EI_NIDENT,
@@ -242,6 +244,16 @@ def elf_without_sections(sample: str) -> bytes:
     return bytes(data)
 
 
+def elf_capsules(sample: str, word: int) -> bytes:
+    """A sample whose Mercury capsules all say to belong to another section."""
+    data = bytearray((samples.CUBINS / f"{sample}.cubin").read_bytes())
+    with Cubin.parse(bytes(data), sample) as cubin:
+        for section in cubin.sections:
+            if section.name.startswith(CAPMERC_TEXT):
+                data[section.sh_offset : section.sh_offset + 4] = word.to_bytes(4, "little")
+    return bytes(data)
+
+
 def universal_head() -> bytes:
     """The magic number of a universal file, or of a Java class, and nothing behind it."""
     return b"\xca\xfe\xba\xbe"
@@ -287,7 +299,15 @@ def yaml_file_size(size: int) -> bytes:
 GENERATORS: dict[str, Callable[..., bytes]] = {
     made.__name__: made
     for made in (
-        *(ar_label, ar_endless_name, elf_lazy_faults, elf_magics, elf_one_name, elf_patched),
+        *(
+            ar_label,
+            ar_endless_name,
+            elf_capsules,
+            elf_lazy_faults,
+            elf_magics,
+            elf_one_name,
+            elf_patched,
+        ),
         *(elf_shared_table, fatbin_containers, fatbin_entries, tar_chain, tar_global_path),
         *(tar_pax_digits, tar_pax_globals, tar_plain, tar_sparse_pax, yaml_file_size),
         *(elf_without_sections, universal_head, yaml_section, zip_fan),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import resource
 import signal
 import time
 import traceback
@@ -14,19 +15,30 @@ from tools.fuzz.seeds import seeds
 from tools.fuzz.targets import TARGETS, Target
 
 SECONDS_PER_RUN = 20
+#: What a process of the campaign may hold; a run that asks for more is a finding.
+_MOST_MEMORY = 4 << 30
 STORE = Path(__file__).resolve().parents[2] / ".cache" / "fuzz"
 
 #: Kind, file and line of a fault.
 Signature = tuple[str, str, int]
 
 
-class TooSlowError(Exception):
-    """One run took longer than `SECONDS_PER_RUN` of the processor."""
+class TooSlowError(BaseException):
+    """One run took longer than `SECONDS_PER_RUN` of the processor.
+
+    Readers turn every `Exception` of a library into a fault of a member; this is none of those.
+    """
 
 
 def too_slow(_signal: int, _frame: FrameType | None) -> None:
     """Handles the timer that ends a run."""
     raise TooSlowError(f"more than {SECONDS_PER_RUN} s")
+
+
+def limit_memory() -> None:
+    """Let an allocation that no input deserves fail in this process."""
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, hard))
 
 
 def signature(fault: BaseException) -> Signature:
@@ -78,7 +90,7 @@ def shrunk(name: str, data: bytes) -> bytes:
 def _finding(target: Target, data: bytes) -> Signature | None:
     try:
         target(data)
-    except Exception as fault:
+    except (Exception, TooSlowError) as fault:
         return signature(fault)
     return None
 
@@ -104,7 +116,7 @@ def mutants(
         signal.setitimer(signal.ITIMER_PROF, SECONDS_PER_RUN)
         try:
             target(data)
-        except Exception as fault:
+        except (Exception, TooSlowError) as fault:
             signal.setitimer(signal.ITIMER_PROF, 0)
             key = signature(fault)
             if key not in found:

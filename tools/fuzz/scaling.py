@@ -129,6 +129,14 @@ def exits(number: int) -> bytes:
     return builder.to_bytes()
 
 
+def parameters(number: int) -> bytes:
+    """A kernel of so many parameters, each with an attribute record of its own."""
+    builder = CubinBuilder("sm_90")
+    code = _EXIT + 15 * _NOP
+    builder.kernel("k", code, registers=8, parameters=[4] * number, exit_offsets=[0])
+    return builder.to_bytes()
+
+
 def document(number: int) -> bytes:
     """A document about so many sections."""
     lines = [f"- {{section: .data{at}, type: SHT_PROGBITS, data: '00'}}\n" for at in range(number)]
@@ -173,6 +181,11 @@ CASES: dict[str, Case] = {
         kernels, 20, "set {file} --kernel k0 --registers 40 --no-fsync -o {out}/a"
     ),
     "kernels, stripped": Case(kernels, 20, "strip --tkinfo {file} --no-fsync -o {out}/a"),
+    "kernels, noted": Case(
+        kernels, 20, "retarget-note --toolkit 12.9 {file} --no-fsync -o {out}/a"
+    ),
+    "kernels, reported": Case(kernels, 20, "report -j 1 {file} --no-fsync -o {out}/a.html"),
+    "kernels, packed": Case(kernels, 20, "pack {file} --no-fsync -o {out}/a"),
     "kernels, linked": Case(linkable, 20, "link -arch=sm_90 --no-fsync {file} -o {out}/a"),
     "calls, linked": Case(call_chain, 20, "link -arch=sm_90 --no-fsync {file} -o {out}/a"),
     "calls, shown": Case(call_chain, 100, "callgraph {file}"),
@@ -189,6 +202,8 @@ CASES: dict[str, Case] = {
     "letters of a name": Case(long_names, 5000, "dump {file}"),
     "letters of a name, listed": Case(long_names, 5000, "kernels {file}"),
     "words of an attribute": Case(exits, 200, "dump {file}"),
+    "attribute records": Case(parameters, 60, "dump {file}"),
+    "attribute records, listed": Case(parameters, 60, "params {file}"),
     "sections of a document": Case(
         document, 60, "from-yaml --no-check {file} --no-fsync -o {out}/a"
     ),

@@ -5,25 +5,31 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import zipfile
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Protocol
 
 from cubinspec.containers import fatbin
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec_generated import codes, codes_relocation
 from cubinspec_writer.yaml_form import to_yaml
+from tools.corpus import containers as made
 from tools.corpus import samples
-from tools.fuzz import hostile
-from tools.fuzz.mutate import BytesMutator, Mutator, TextMutator
+from tools.fuzz import hostile, nested
+from tools.fuzz.mutate import BytesMutator, TextMutator
+from tools.fuzz.nested import Seed
 from tools.fuzz.streams import STREAMS, bodies
 
 #: Larger files say little more and slow every run down.
 LARGEST = 30_000
-#: Targets that take something else than a cubin.
-_CONTAINERS, _DOCUMENTS, _BUDGETS = "containers", "documents", "budgets"
-_BUDGET = """\
+#: Targets that take something else than a cubin or a container.
+_DOCUMENTS, _BUDGETS, _BUILT = "documents", "budgets", "built"
+_TEXTS = frozenset((_DOCUMENTS, _BUDGETS))
+_BYTES = frozenset((_BUILT, *(stream.__name__ for stream in STREAMS)))
+#: Bytes of an input that says what is built, and how many there are to begin with.
+_CHOICES, _INPUTS = 200, 40
+_BUDGET = b"""\
 [[kernel]]
 name = "small"
 arch = "sm_90"
@@ -31,14 +37,6 @@ registers = 32
 stack = { max = 16 }
 reason = "as in the release before"
 """
-
-
-class Seed(Protocol):
-    """Makes damaged files of a good one, `data`."""
-
-    data: bytes
-
-    def mutate(self, random: Random) -> tuple[bytes, str]: ...
 
 
 @cache
@@ -68,20 +66,60 @@ def _cubins(folder: Path) -> list[bytes]:
     return [file.read_bytes() for file in files if file.stat().st_size < LARGEST]
 
 
-def _containers() -> list[bytes]:
-    """One of every kind of file that holds images, each with small ones in it."""
+@cache
+def containers() -> dict[str, list[bytes]]:
+    """Files of every format that holds images, each with small ones in it; by target."""
     small = min(_cubins(samples.CUBINS), key=len)
-    inner = container([entry_for(small, mode="default", compress_all=True), entry_for(hostile.PTX)])
+    inner = container(
+        [
+            entry_for(small),
+            entry_for(small, mode="speed", compress_all=True),
+            entry_for(small, mode="default", compress_all=True),
+            entry_for(hostile.PTX),
+        ]
+    )
     tar = hostile.tar_member(b"a.cubin", small) + hostile.tar_member(b"p", b"12 path=abc\n", b"x")
     tar += hostile.tar_member(b"b", inner) + bytes(1024)
-    archive = hostile.AR_MAGIC + hostile.ar_member(b"//", b"a_long_name_of_a_member.o/\n")
-    archive += hostile.ar_member(b"/0", inner) + hostile.ar_member(b"b.cubin/", small)
+    ar = made.ar_of({"a_long_name_of_a_member.o": inner, "b.cubin": small})
     zipped = hostile.zip_of([("a.cubin", small), ("b.fatbin", inner)])
-    made = [inner, tar, archive, zipped, small, hostile.PTX]
-    made += [hostile.elf_host({".nv_fatbin": inner, ".data": bytes(64)})]
-    made += [hostile.zip_of([("x.tar", tar), ("y.zip", zipped), ("z.a", archive)])]
-    made += [gzip.compress(tar, mtime=0), bz2.compress(archive), lzma.compress(inner)]
-    return made
+    macho = [made.macho_host(inner), made.macho_host(inner, wide=False)]
+    return {
+        "ar_archive": [ar],
+        "tar_archive": [tar],
+        "zip_archive": [zipped, made.zip_of({"a.cubin": small}, zipfile.ZIP_STORED)],
+        "compressed": [
+            *(gzip.compress(inner, mtime=0), bz2.compress(inner), lzma.compress(inner)),
+            made.zstd(inner),
+        ],
+        "fatbin_file": [inner],
+        "elf_host": [
+            hostile.elf_host({".nv_fatbin": inner, ".data": bytes(64)}),
+            made.linked_host([inner], [1]),
+        ],
+        "windows_host": [
+            made.pe_host(inner, b"kernel\0variable\0"),
+            _packed("host_windows.obj.gz"),
+        ],
+        "macho_host": [*macho, made.universal_host(macho)],
+        "ptx_text": [hostile.PTX],
+        "containers": [
+            hostile.zip_of([("x.tar", tar), ("y.zip", zipped), ("z.a", ar)]),
+            gzip.compress(tar, mtime=0),
+        ],
+    }
+
+
+def _packed(name: str) -> bytes:
+    return gzip.decompress((samples.CUBINS.parent / "builds" / name).read_bytes())
+
+
+def mutator(target: str, data: bytes) -> Seed:
+    """What damages a file that a target takes."""
+    if target in _TEXTS:
+        return TextMutator(data.decode("utf-8", "replace"), dictionary())
+    if target in _BYTES:
+        return BytesMutator(data, dictionary())
+    return nested.mutator(data, dictionary())
 
 
 def seeds(target: str, folder: Path | None = None) -> list[Seed]:
@@ -93,13 +131,16 @@ def seeds(target: str, folder: Path | None = None) -> list[Seed]:
     more = sorted(folder.iterdir()) if folder is not None else []
     files = [path.read_bytes() for path in more if path.is_file()]
     if target in {stream.__name__ for stream in STREAMS}:
-        return [BytesMutator(body, dictionary()) for body in bodies(target)]
-    if target == _CONTAINERS:
-        return [BytesMutator(data, dictionary()) for data in (*_containers(), *files)]
-    if target == _DOCUMENTS:
-        texts = [to_yaml(data) for data in _cubins(samples.CUBINS)[::8]]
-        return [TextMutator(text, dictionary()) for text in texts]
-    if target == _BUDGETS:
-        return [TextMutator(_BUDGET, dictionary())]
-    real = [data for data in files if data[:4] == b"\x7fELF" and len(data) < LARGEST]
-    return [Mutator(data) for data in (*_cubins(samples.CUBINS), *real)]
+        found = bodies(target)
+    elif target in containers():
+        found = [*containers()[target], *files]
+    elif target == _DOCUMENTS:
+        found = [to_yaml(data).encode() for data in _cubins(samples.CUBINS)[::8]]
+    elif target == _BUDGETS:
+        found = [_BUDGET]
+    elif target == _BUILT:
+        found = [Random(number).randbytes(_CHOICES) for number in range(_INPUTS)]
+    else:
+        real = [data for data in files if data[:4] == b"\x7fELF" and len(data) < LARGEST]
+        found = [*_cubins(samples.CUBINS), *real]
+    return [mutator(target, data) for data in found]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import shutil
 import tempfile
 from collections.abc import Callable
 from functools import cache
 from operator import methodcaller
 from pathlib import Path
-from random import Random
+from typing import Any
+from zlib import crc32
 
 from cubinspec import Cubin
 from cubinspec.cli import main as cubinspec
@@ -21,14 +23,16 @@ from cubinspec.compare.budget import parse_budget
 from cubinspec.containers import images
 from cubinspec.containers.arena import Arena
 from cubinspec.errors import CubinError
+from cubinspec.format.escapes import escaped
 from cubinspec.reader.kaitai import parse as parse_kaitai
 from cubinspec_writer.checker import check
-from cubinspec_writer.editor import Edit, Resources
+from cubinspec_writer.editor import Edit, NoteChange, Resources
 from cubinspec_writer.emitter import describe, emit
 from cubinspec_writer.emitter.roundtrip import roundtrip
 from cubinspec_writer.linker import link
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
 from tools.corpus import samples
+from tools.fuzz.built import built
 from tools.fuzz.oracle import OracleError
 from tools.fuzz.streams import STREAMS
 from tools.fuzz.walk import walk_everything
@@ -36,11 +40,35 @@ from tools.fuzz.walk import walk_everything
 #: Takes a file; what it raises is a finding.
 Target = Callable[[bytes], None]
 
-_COMMANDS = (
-    *("kernels --all", "kernels --json", "images --csv", "images --json", "archs --why", "size"),
-    *("dump", "dump --json", "tree", "coverage", "ptx", "callgraph", "fingerprint", "occupancy"),
-    *("params", "check", "check --json", "roundtrip", "to-yaml", "scan --csv -j 1"),
+#: Command lines; words in braces stand for the file, a folder, a kernel and other files.
+COMMANDS = (
+    *(
+        "kernels --all {file}",
+        "kernels --json {file}",
+        "images --csv {file}",
+        "images --json {file}",
+    ),
+    *("archs --why {file}", "size {file}", "host {file}", "params {file}", "lines {file} {kernel}"),
+    *("dump {file}", "dump --json {file}", "tree {file}", "coverage {file}", "ptx {file}"),
+    *("ptx -o {out}/ptx {file}", "extract -q -o {out}/all {file}", "pack {file} -o {out}/new"),
+    *("callgraph {file}", "callgraph --json {file}", "fingerprint {file}", "occupancy {file}"),
+    *("check {file}", "check --json {file}", "roundtrip {file}", "to-yaml {file}"),
+    *("scan --csv -j 1 {file}", "report -j 1 {file} -o {out}/page.html", "diff {other} {file}"),
+    *("budget init {file} --budget {out}/new.toml", "budget check {file} --budget {budget}"),
+    *("keep {file} {kernel} -o {out}/new", "remove {file} {kernel} -o {out}/new"),
+    *("rename {file} {kernel} fuzzed -o {out}/new", "strip --debug --tkinfo {file} -o {out}/new"),
+    *("set {file} --kernel {kernel} --stack 64 -o {out}/new", "from-yaml {file} -o {out}/new"),
+    *("retarget-note {file} --toolkit 12.9 -o {out}/new", "link -arch=sm_90 {file} -o {out}/new"),
 )
+#: Statuses of commands that say more than that a file could not be used.
+_STATUSES = {"diff": range(3), "budget": range(8)}
+#: What a command may print: so much for any file, and so much for each of its bytes.
+_OUTPUT, _OUTPUT_PER_BYTE = 1 << 18, 1000
+_BUDGET = """\
+[[kernel]]
+name = "*"
+registers = { max = 255 }
+"""
 _FILE = "fuzz.cubin"
 
 
@@ -130,6 +158,7 @@ def edited(data: bytes) -> None:
                 methodcaller("rename", name, "fuzzed"),
                 methodcaller("set", name, Resources(registers=40)),
             ]
+        changes.append(methodcaller("retarget_note", NoteChange(toolkit=129)))
         for change in changes:
             with contextlib.suppress(CubinError):
                 edit = Edit(data, _FILE)
@@ -137,14 +166,26 @@ def edited(data: bytes) -> None:
                 edit.to_bytes()
 
 
+#: Options of links; a file takes one of them, by its bytes.
+_LINKS: tuple[dict[str, Any], ...] = (
+    *({}, {"relocatable": True}, {"debug": True}, {"preserve_relocs": True}, {"verbose": True}),
+    *({"kernels_used": ["k"]}, {"variables_used": ["v"]}, {"share_constants": True}),
+    *({"drop_debug": True}, {"keep_system_libraries": True}, {"toolkit": "12.8"}),
+    *({"dump_callgraph": True, "demangle": True}, {"undefined_globals": True}),
+    *({"relocatable": True, "preserve_relocs": True}, {"relocatable": True, "debug": True}),
+    *({"reserve_shared": False}, {"warnings_are_errors": True, "stack_warnings": True}),
+)
+
+
 def linked(data: bytes) -> None:
     """A link of the file alone and with another one; a clean file gives a clean one or none."""
     with contextlib.suppress(CubinError):
         arch = Cubin.parse(data, _FILE).arch
         is_clean = not _errors(data)
+        given = {"ignore_unlinkable": True, **_LINKS[crc32(data) % len(_LINKS)]}
         for inputs in ([data], [data, _partner(arch)]):
             with contextlib.suppress(CubinError):
-                made = link(inputs, arch, ignore_unlinkable=True).bytes
+                made = link(inputs, arch, **given).bytes
                 if is_clean and (errors := _errors(made)):
                     raise OracleError(f"a clean file was linked, but the output has: {errors}")
 
@@ -168,19 +209,42 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 def commands(data: bytes) -> None:
     """A command line; its status fits what it said, and no exception became a row."""
-    path = Path(_folder().name) / _FILE
+    folder = Path(_folder().name)
+    path, out_folder = folder / _FILE, folder / "out"
     path.write_bytes(data)
-    words = Random(len(data) + sum(data[-8:])).choice(_COMMANDS).split()
+    out_folder.mkdir(exist_ok=True)
+    (folder / "budget.toml").write_text(_BUDGET)
+    places = {
+        "file": str(path),
+        "out": str(out_folder),
+        "kernel": _kernel(data),
+        "other": str(samples.CUBINS / _OTHER_BUILD),
+        "budget": str(folder / "budget.toml"),
+    }
+    line = COMMANDS[crc32(data) % len(COMMANDS)]
+    words = [word.format(**places) for word in line.split()]
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = cubinspec([*words, str(path)])
+        status = cubinspec(words)
+    shutil.rmtree(out_folder)
     said = err.getvalue()
     if "cannot be read: " in said:
-        raise OracleError(f"{words}: {said[:300]}")
-    if status not in (0, 1) or (status and not (said or out.getvalue())):
-        raise OracleError(f"{words}: status {status} without a word")
+        raise OracleError(f"{line}: {said[:300]}")
+    if status not in _STATUSES.get(words[0], (0, 1)) or (status and not (said or out.getvalue())):
+        raise OracleError(f"{line}: status {status}, {said[:300]!r}")
     if any(not (char.isprintable() or char == "\n") for char in said):
-        raise OracleError(f"{words}: control characters in {said[:300]!r}")
+        raise OracleError(f"{line}: control characters in {said[:300]!r}")
+    if len(said) + len(out.getvalue()) > _OUTPUT + _OUTPUT_PER_BYTE * len(data):
+        raise OracleError(f"{line}: {len(said)} and {len(out.getvalue())} characters")
+
+
+def _kernel(data: bytes) -> str:
+    """The name of a kernel as a command line takes it."""
+    with contextlib.suppress(CubinError), Cubin.parse(data, _FILE) as found:
+        for kernel in found.kernels:
+            if (name := escaped(kernel.name)) and name[0] not in "-@":
+                return name
+    return "k"
 
 
 def compared(data: bytes) -> None:
@@ -197,10 +261,32 @@ def compared(data: bytes) -> None:
 
 _OTHER_BUILD = "small.sm_90.exe.cubin"
 
+
+def _of_format(name: str, what: str) -> Target:
+    """A target for files of one format, which has seeds and a corpus of its own."""
+
+    def target(data: bytes) -> None:
+        containers(data)
+
+    target.__name__, target.__doc__ = name, what
+    return target
+
+
+_FORMATS = (
+    _of_format("ar_archive", "An `ar` archive."),
+    _of_format("tar_archive", "A tar archive."),
+    _of_format("zip_archive", "A zip archive, such as a wheel."),
+    _of_format("compressed", "A file of gzip, bzip2, xz or zstd."),
+    _of_format("fatbin_file", "A fatbin."),
+    _of_format("elf_host", "Host code in ELF."),
+    _of_format("windows_host", "Host code for Windows, linked or not."),
+    _of_format("macho_host", "Host code in Mach-O."),
+    _of_format("ptx_text", "PTX."),
+)
 TARGETS: dict[str, Target] = {
     target.__name__: target
     for target in (
-        *(containers, cubin, readers, emitted, everything, text_form, documents, budgets),
-        *(checked, edited, linked, commands, compared, *STREAMS),
+        *(containers, *_FORMATS, cubin, readers, emitted, everything, text_form, documents),
+        *(budgets, built, checked, edited, linked, commands, compared, *STREAMS),
     )
 }

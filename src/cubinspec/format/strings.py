@@ -33,6 +33,11 @@ def decode(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
+def is_utf8(name: str) -> bool:
+    """Whether a name has no stray bytes."""
+    return name.isascii() or not any("\udc80" <= letter <= "\udcff" for letter in name)
+
+
 def length(name: str) -> int:
     """Bytes of a name, without its NUL."""
     return len(name) if name.isascii() else len(encode(name))

@@ -54,7 +54,7 @@ from cubinspec_writer.builder.functions import (
     name_all_handles,
 )
 from cubinspec_writer.builder.mercury import Mercury
-from cubinspec_writer.builder.parts import ADDRESS_TAKEN, BINDINGS, INDIRECT_CALLS, INSTANCE, SHARED
+from cubinspec_writer.builder.parts import ADDRESS_TAKEN, INDIRECT_CALLS, INSTANCE, SHARED
 from cubinspec_writer.builder.records import (
     metadata_nodes,
     module_records,
@@ -212,12 +212,6 @@ def _check(assembly: Assembly) -> None:
     for function in parts.functions:
         if (function.capsule is not None) != assembly.has_capsule:
             raise BadStructureError("every function needs a capsule, or none", field=function.name)
-        if function.binding not in BINDINGS:
-            raise BadStructureError(
-                f"no such binding {function.binding!r}",
-                field=function.name,
-                expected=", ".join(BINDINGS),
-            )
 
 
 def _header(assembly: Assembly) -> Header:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cubinspec.allowance import Budget
 from cubinspec.errors import BadStructureError
 from cubinspec.format.packing import symbol_info
 from cubinspec.format.sections import mercury_name
@@ -33,7 +34,7 @@ from cubinspec_generated.codes_sizes import (
 )
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import facts
-from cubinspec_writer.builder.parts import BINDINGS, GLOBAL, LOCAL, Function, Relocation
+from cubinspec_writer.builder.parts import GLOBAL, LOCAL, Function, Relocation, binding_of
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Dropped, Section, Symbol
 
@@ -105,6 +106,7 @@ class Assembly:
         waiting_shared: variables in the memory of a kernel that is not made yet, with their
             symbols, and whether these are made.
         num_first_data: how many sections of data were made with the first function.
+        budget: bytes that places of variables ask for and nothing gives.
     """
 
     target: Target
@@ -113,6 +115,7 @@ class Assembly:
 
     def __init__(self, parts: CubinParts) -> None:
         self.parts = parts
+        self.budget = Budget("<built>", 0)
         self.target = facts.target(parts.arch)
         # ptxas writes the Mercury half of a module without functions, too
         self.has_capsule = self.target.family.capsule and all(
@@ -289,7 +292,7 @@ class Assembly:
         if made is not None:
             return made
         other = STO_CUDA_ENTRY if function.kernel else 0
-        info = symbol_info(BINDINGS[function.binding], STT_FUNC)
+        info = symbol_info(binding_of(function.binding), STT_FUNC)
         symbol = Symbol(function.name, info, other, 0, 0, len(function.code))
         self._function_symbols[function.name] = symbol
         self.add_symbol(symbol, function.binding)

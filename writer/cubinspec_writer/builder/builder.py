@@ -10,9 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from struct import error as StructError
 
+from cubinspec.allowance import Budget
 from cubinspec.errors import BadStructureError
 from cubinspec.format.packing import symbol_info
 from cubinspec.format.sections import STUB
+from cubinspec.format.strings import is_utf8
 from cubinspec_generated.codes import (
     STB_GLOBAL,
     STB_LOCAL,
@@ -25,7 +27,6 @@ from cubinspec_writer.builder.parts import (
     ADDRESS,
     ADDRESS_PREFIX,
     ADDRESS_TAKEN,
-    BINDINGS,
     CALLS,
     GLOBAL,
     INDIRECT_CALLS,
@@ -44,10 +45,13 @@ from cubinspec_writer.builder.parts import (
     Sampler,
     Undefined,
     Variable,
+    binding_of,
     space_of,
 )
 from cubinspec_writer.checker import require_good
-from cubinspec_writer.emitter import emit
+from cubinspec_writer.emitter.bodies import NoBytes
+from cubinspec_writer.emitter.layout import plan
+from cubinspec_writer.emitter.serialise import plan_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,7 +162,7 @@ class CubinBuilder(CubinParts):
         Args:
             binding: ``global``, or ``weak`` where it may stay undefined.
         """
-        self.undefined.append(Undefined(name, symbol_info(BINDINGS[binding], STT_FUNC)))
+        self.undefined.append(Undefined(name, symbol_info(binding_of(binding), STT_FUNC)))
         if signature is not None:
             self.signatures[name] = signature
 
@@ -237,9 +241,13 @@ class CubinBuilder(CubinParts):
             CubinError: parts contradict each other, or name something that is not there.
         """
         try:
-            return assemble(self)
+            made = assemble(self)
         except StructError as error:
             raise BadStructureError(f"a number does not fit its field: {error}") from error
+        for named in (*made.history, *made.symbols):
+            if not is_utf8(named.name):
+                raise BadStructureError("a name is no UTF-8", field=named.name)
+        return made
 
     def to_bytes(self) -> bytes:
         """The file.
@@ -248,6 +256,11 @@ class CubinBuilder(CubinParts):
             CubinError: as :meth:`description`, a number does not fit its field, or the file would
                 break a rule of the spec.
         """
-        data = emit(self.description())
+        laid_out = plan(self.description())
+        contents = zip(laid_out.sizes, laid_out.draft.bodies, strict=True)
+        given = sum(size for size, body in contents if not isinstance(body, NoBytes))
+        # alignments can ask for gigabytes of zeros, as they do in files of ptxas
+        largest = given + Budget("<built>", given).allowed("zeros")
+        data = b"".join(plan_parts(laid_out, largest))
         require_good(data, "<built>")
         return data

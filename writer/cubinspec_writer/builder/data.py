@@ -41,10 +41,10 @@ from cubinspec_writer.builder.parts import (
     ADDRESS,
     ADDRESS_PREFIX,
     ADDRESS_TAKEN,
-    BINDINGS,
     SHARED,
     WEAK,
     Variable,
+    binding_of,
     space_of,
 )
 from cubinspec_writer.emitter import bodies
@@ -259,7 +259,7 @@ def _add_variable(assembly: Assembly, variable: Variable) -> None:
     if variable.name in assembly.by_name:
         return
     if variable.space in SYMBOL_TYPES:
-        info = symbol_info(BINDINGS[variable.binding], SYMBOL_TYPES[variable.space])
+        info = symbol_info(binding_of(variable.binding), SYMBOL_TYPES[variable.space])
         assembly.add_symbol(Symbol(variable.name, info), variable.binding)
         return
     if variable.common:
@@ -340,7 +340,7 @@ def shared_symbol(assembly: Assembly, name: str, size: int, value: int, binding:
         value += assembly.target.family.reserved_shared
     if not assembly.parts.for_debugger:
         other |= STV_INTERNAL
-    return Symbol(name, symbol_info(BINDINGS[binding], kind), other, 0, value, size)
+    return Symbol(name, symbol_info(binding_of(binding), kind), other, 0, value, size)
 
 
 def mention_in_data(assembly: Assembly, sections: list[tuple[Section, list[Relocation]]]) -> None:
@@ -403,7 +403,7 @@ def add_variable_symbol(
     if assembly.keeps_memory:
         kind = STT_CUDA_OBJECT
         other |= space_of("constant" if is_address else variable.space)
-    info = symbol_info(BINDINGS[variable.binding], kind)
+    info = symbol_info(binding_of(variable.binding), kind)
     symbol = Symbol(variable.name, info, other, section, offset, _size(variable))
     assembly.add_symbol(symbol, variable.binding)
 
@@ -445,7 +445,9 @@ def _add_variable_section(assembly: Assembly, name: str) -> None:
         size = _size(variable)
         end = max(end, at + size)
         if name not in _WITHOUT_BYTES:
-            data.extend(bytes(max(end - len(data), 0)))
+            missing = max(end - len(data), 0)
+            assembly.budget.spend("zeros", missing)
+            data.extend(bytes(missing))
             data[at : at + size] = bytes(size) if variable.data is None else variable.data
         places.append((variable.name, at))
         # ptxas goes through initial contents from the last variable to the first

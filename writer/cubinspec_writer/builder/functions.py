@@ -55,13 +55,13 @@ from cubinspec_writer.builder.images import (
 )
 from cubinspec_writer.builder.parts import (
     ADDRESS_PREFIX,
-    BINDINGS,
     CALLS,
     INSTANCE,
     LOCAL,
     SPACES,
     Parameter,
     SharedVariable,
+    binding_of,
     param_base,
     placed,
 )
@@ -194,7 +194,7 @@ def add_inner(assembly: Assembly, text: Section, parts: list[Inner]) -> None:
     for inner in parts:
         if inner.name in assembly.by_name:
             continue
-        st_info = symbol_info(BINDINGS[inner.binding], STT_FUNC)
+        st_info = symbol_info(binding_of(inner.binding), STT_FUNC)
         part = Symbol(inner.name, st_info, 0, text, inner.value, inner.size)
         assembly.add_symbol(part, inner.binding)
 
@@ -419,7 +419,7 @@ class _Relocations:
             symbol = shared_symbol(self.assembly, name, part.size, value, part.binding)
             symbol.section = self.shared
         elif self.assembly.relocatable:
-            info = symbol_info(BINDINGS[part.binding], kind)
+            info = symbol_info(binding_of(part.binding), kind)
             symbol = Symbol(name, info, space, self.shared, value, part.size)
         else:
             self.assembly.drop_name(name)

@@ -580,6 +580,18 @@ def space_of(space: str) -> int:
     return number
 
 
+def binding_of(binding: str) -> int:
+    """The binding of a symbol.
+
+    Raises:
+        CubinError: there is no such binding.
+    """
+    number = BINDINGS.get(binding)
+    if number is None:
+        raise BadStructureError(f"no such binding {binding!r}", expected=", ".join(BINDINGS))
+    return number
+
+
 def param_base(goal: Target, size: int) -> int:
     """Where in its bank the parameters of a kernel begin, by the bytes of them all."""
     if size > KPARAM_INFO_MOST and goal.family.large_param_base:

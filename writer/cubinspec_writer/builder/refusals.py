@@ -372,6 +372,8 @@ def _check_variable(variable: Variable) -> None:
         raise _refuse(variable.name, f"a {variable.space} with a place", "a name alone")
     if size < 0 or (variable.offset is not None and variable.offset < 0):
         raise _refuse(variable.name, f"size {size}, offset {variable.offset}", "0 or more")
+    if variable.space == ADDRESS and not variable.relocations:
+        raise _refuse(variable.name, "a constant without an address", "a relocation of it")
     for relocation in variable.relocations:
         if not 0 <= relocation.offset < size:
             raise _refuse(

@@ -239,7 +239,7 @@ def check_mercury(elf: Elf, name: str, target: Target, diagnostics: Diagnostics)
 
 
 def _check_halves(elf: Elf, name: str, diagnostics: Diagnostics) -> None:
-    """Refuse frames and code of the Mercury half that cannot be finalized (rule M24)."""
+    """Refuse frames and code of the Mercury half that cannot be finalized (rules M24, X2)."""
     from cubinspec_writer.linker.finalizer.frames import is_long_form  # from sm_100 on only
 
     for number, section in enumerate(elf.section_rows):
@@ -252,10 +252,12 @@ def _check_halves(elf: Elf, name: str, diagnostics: Diagnostics) -> None:
                 raise diagnostics.fatal(text, f"Internal FNLZR error '{name}'")
         elif sh_type == SHT_CUDA_CAPMERC and size >= _WORD:
             code = int.from_bytes(elf.section_bytes(number)[:_WORD], "little")
-            if code < len(elf.section_rows):
-                _, kind, *_ = elf.section_rows[code]
-                if kind != SHT_PROGBITS and kind < SHT_CUDA_INFO:
-                    raise diagnostics.fatal("Internal error: section not mapped")
+            if code >= len(elf.section_rows):
+                which = elf.section_names[number]
+                raise UnsupportedLinkError(f"'{which}' in '{name}', whose SASS is no section")
+            _, kind, *_ = elf.section_rows[code]
+            if kind != SHT_PROGBITS and kind < SHT_CUDA_INFO:
+                raise diagnostics.fatal("Internal error: section not mapped")
 
 
 def check_name(name: str, data: bytes, toolkit: Toolkit, diagnostics: Diagnostics) -> None:

@@ -1,4 +1,4 @@
-"""Containers made by hand for the tests: hosts, archives, fatbins of every kind."""
+"""Containers made by hand for tests and the campaign: hosts, archives, fatbins of every kind."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import io
 import struct
 import tarfile
 import zipfile
-from pathlib import Path
 
 import cramjam
 
 from cubinspec.containers import fatbin
-from cubinspec.containers.fatbin_write import NewEntry, container, entry_for
+from cubinspec.containers.fatbin_write import NewEntry
+from cubinspec.containers.fatbin_write import container as container
+from cubinspec.containers.fatbin_write import entry_for as entry_for
+from cubinspec_generated.codes import EM_X86_64, FATBIN_WRAPPER_MAGIC
+from tools.corpus.samples import CUBINS as CUBINS
 
-CUBINS = Path(__file__).resolve().parents[1] / "data" / "cubins"
 PTX = b".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n"
 
 
@@ -48,7 +50,11 @@ def raw_entry(
 
 
 def elf_host(
-    sections: dict[str, bytes], *, with_table: bool = True, machine: int = 62, tail: bytes = b""
+    sections: dict[str, bytes],
+    *,
+    with_table: bool = True,
+    machine: int = EM_X86_64,
+    tail: bytes = b"",
 ) -> bytes:
     """A little-endian ELF64 shared object with these sections; stripped without a table."""
     names = b"\0" + b"".join(name.encode() + b"\0" for name in (*sections, ".shstrtab"))
@@ -109,7 +115,7 @@ def linked_host(
     record = 8 + 2 * word
     for place, version in zip(places, versions, strict=True):
         address = BASE + place if in_place else 0
-        body += struct.pack(f"<II{form}{form}", 0x466243B1, version, address, 0)
+        body += struct.pack(f"<II{form}{form}", FATBIN_WRAPPER_MAGIC, version, address, 0)
     relocations = len(body)
     if not in_place:
         for number, place in enumerate(places):
@@ -163,7 +169,7 @@ def pe_host(fatbin_data: bytes, texts: bytes = b"") -> bytes:
     struct.pack_into("<I", head, 0x3C, 64)
     head += b"PE\0\0" + struct.pack("<HHIIIHH", 0x8664, 3, 0, 0, 0, 112, 0x2022)
     head += struct.pack("<H22xQ80x", 0x20B, base)
-    wrapper = struct.pack("<IIQQ", 0x466243B1, 1, base + address, 0)
+    wrapper = struct.pack("<IIQQ", FATBIN_WRAPPER_MAGIC, 1, base + address, 0)
     start = 512
     for name, where, at, size in (
         (b".nv_fatb", address, start, len(fatbin_data)),
