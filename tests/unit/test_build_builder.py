@@ -530,7 +530,8 @@ def test_attributes_given_replace_those_computed() -> None:
             lambda b: setattr(b.variable("v", "global", b"1"), "binding", "loud"),
             "no such binding 'loud'",
         ),
-        (lambda b: b.variable("v\udce9", "global", b"1"), "a name is no UTF-8"),
+        (lambda b: b.variable("v\udce9", "global", b"1"), "a name or text is no UTF-8"),
+        (lambda b: setattr(b, "tool", Tool("\udce9")), "a name or text is no UTF-8"),
         (lambda b: b.address("k").relocations.clear(), "a constant without an address"),
     ],
 )

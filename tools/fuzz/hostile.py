@@ -100,6 +100,12 @@ def tar_chain(n: int, kind: str = "L") -> bytes:
     return tar_member(b"@", told, kind.encode()) * n + tar_member(b"a", PTX) + bytes(2 * _BLOCK)
 
 
+def tar_pax_without_length() -> bytes:
+    """A second record of a PAX header that does not say how long it is."""
+    told = pax_record("path", "a.ptx") + b"x=y\n"
+    return tar_member(b"p", told, b"x") + tar_member(b"a.ptx", PTX) + bytes(2 * _BLOCK)
+
+
 def tar_pax_digits(n: int) -> bytes:
     """A PAX header of digits only."""
     return tar_member(b"p", b"1" * n, b"x") + tar_member(b"a.ptx", PTX) + bytes(2 * _BLOCK)
@@ -303,6 +309,7 @@ GENERATORS: dict[str, Callable[..., bytes]] = {
             ar_label,
             ar_endless_name,
             elf_capsules,
+            tar_pax_without_length,
             elf_lazy_faults,
             elf_magics,
             elf_one_name,

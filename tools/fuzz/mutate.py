@@ -19,6 +19,7 @@ from cubinspec_generated.codes import (
     EI_NIDENT,
     EIFMT_SVAL,
     ELFCLASS64,
+    SHT_NOBITS,
     SHT_NOTE,
     SHT_REL,
 )
@@ -38,10 +39,16 @@ EDGES = (
 _SIGNED = {"b": "B", "h": "H", "i": "I", "q": "Q"}
 _WIDTHS = {"B": 1, "H": 2, "I": 4, "Q": 8}
 _LONGEST_RUN = 256
+#: How often each byte may belong to a section; in real files it is once.
+_SHARED = 2
 
 
 def known_records(data: bytes) -> list[Record]:
-    """Every record of a well-formed cubin: headers, symbols, relocations, attributes, pairs."""
+    """Every record of a cubin: headers, symbols, relocations, attributes, pairs.
+
+    Raises:
+        ValueError: a table or a section is not in the file.
+    """
     is_64 = data[EI_CLASS] == ELFCLASS64
     header = records.ELF_HEADER_64 if is_64 else records.ELF_HEADER_32
     fields = header.unpack_from(data, EI_NIDENT)
@@ -55,8 +62,14 @@ def known_records(data: bytes) -> list[Record]:
     section = records.SECTION_HEADER_64 if is_64 else records.SECTION_HEADER_32
     names = record_fields.SECTION_HEADER_64_FIELDS
     found += _table(shoff, shnum * section.size, section, names, "section_headers")
+    if max(phoff + phnum * segment.size, shoff + shnum * section.size) > len(data):
+        raise ValueError("a table is not in the file")
+    claimed = 0
     for number in range(shnum):
         row = section.unpack_from(data, shoff + number * section.size)
+        claimed += 0 if row[1] == SHT_NOBITS else row[5]
+        if (row[1] != SHT_NOBITS and row[4] + row[5] > len(data)) or claimed > _SHARED * len(data):
+            raise ValueError(f"section {number} is not in the file")
         found += _body(data, is_64, row[1], row[4], row[5], f"sections[{number}]")
     return found
 

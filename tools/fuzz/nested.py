@@ -223,7 +223,7 @@ def mutator(data: bytes, dictionary: Sequence[bytes]) -> Seed:
     if kind == "cubin":
         try:
             return Mutator(data)
-        except (StructError, IndexError):
+        except (StructError, IndexError, ValueError):
             return BytesMutator(data, dictionary)
     if kind in _READERS or kind in HOSTS:
         return ContainerMutator(data, dictionary)

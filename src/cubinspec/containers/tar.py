@@ -191,7 +191,7 @@ def _pax(archive: Source, data: int, text: bytes) -> dict[str, str]:
         space = text.find(b" ", at, at + _MAX_DIGITS)
         digits = text[at:space] if space > 0 else b""
         length = int(digits) if digits.isdigit() else 0
-        record = text[space + 1 : at + length]
+        record = text[space + 1 : at + length] if length else b""
         key, equals, value = record.partition(b"=")
         if not equals or not record.endswith(b"\n"):
             raise _damaged(archive, data + at, "this is no PAX record")

@@ -7,7 +7,7 @@ prototypes, symbols, names and the layout; ``assemble`` makes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from struct import error as StructError
 
 from cubinspec.allowance import Budget
@@ -244,9 +244,10 @@ class CubinBuilder(CubinParts):
             made = assemble(self)
         except StructError as error:
             raise BadStructureError(f"a number does not fit its field: {error}") from error
-        for named in (*made.history, *made.symbols):
-            if not is_utf8(named.name):
-                raise BadStructureError("a name is no UTF-8", field=named.name)
+        names = [named.name for named in (*made.history, *made.symbols)]
+        for text in (*names, *astuple(self.tool)):
+            if not is_utf8(text):
+                raise BadStructureError("a name or text is no UTF-8", field=text)
         return made
 
     def to_bytes(self) -> bytes:
