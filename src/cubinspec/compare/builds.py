@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.compare.facts import FunctionFacts
+    from cubinspec.compare.match import Placed
     from cubinspec.containers import Image
     from cubinspec.model.cubin import Cubin
 
@@ -171,6 +172,11 @@ class Files:
                 None if other is None else news[other],
                 arena,
             )
+
+    def some(self, items: list[tuple[int, int, list[int]]]) -> Iterator[tuple[Image, list[int]]]:
+        """Images, by file and number, and which of their functions are wanted."""
+        for side, number, places in items:
+            yield self.images(self.paths[side])[number], places
 
 
 def compare_files(
@@ -407,24 +413,56 @@ class _Work:
             gone: list[Pair] = [(numbers[0][id(image)], None) for image in found.gone_images]
             new: list[Pair] = [(None, numbers[1][id(image)]) for image in found.new_images]
             functions = self._second([*pairs, *gone, *new])
-            if functions is not None:
-                break
-        return assembled(
-            found,
-            [self._changes[pair] for pair in pairs],
-            [
-                (image, each)
-                for image, pair in zip(found.gone_images, gone, strict=True)
-                for each in functions[pair]
-            ],
-            [
-                (image, each)
-                for image, pair in zip(found.new_images, new, strict=True)
-                for each in functions[pair]
-            ],
-            self._question.properties,
-            matcher(self._question.pattern),
-        )
+            if functions is None:
+                continue
+            with suppress(_Broken):
+                return assembled(
+                    found,
+                    [self._changes[pair] for pair in pairs],
+                    [
+                        (image, each)
+                        for image, pair in zip(found.gone_images, gone, strict=True)
+                        for each in functions[pair]
+                    ],
+                    [
+                        (image, each)
+                        for image, pair in zip(found.new_images, new, strict=True)
+                        for each in functions[pair]
+                    ],
+                    self._question.properties,
+                    matcher(self._question.pattern),
+                    functools.partial(self._complete, numbers),
+                )
+    def _complete(
+        self, numbers: list[dict[int, int]], functions: list[tuple[int, Placed]]
+    ) -> None:
+        """Read functions whole of which only outlines are known.
+
+        Args:
+            numbers: of both files: the identity of an outline -> the number of its image.
+
+        Raises:
+            _Broken: one of their images is broken, and is one no more.
+        """
+        wanted: dict[tuple[int, int], dict[int, FunctionFacts]] = {}
+        for side, (image, facts) in functions:
+            if facts.place is not None:
+                homes = wanted.setdefault((side, numbers[side][id(image)]), {})
+                homes[facts.place] = facts
+        items = [(side, number, [*found]) for (side, number), found in wanted.items()]
+        is_broken = False
+        listing = functools.partial(self._files.some, items)
+        for at, result in self._run(listing, _again, _cost_of_one):
+            side, number, places = items[at]
+            if isinstance(result, CubinError):
+                self._faults[side][number] = result
+                del self._outlines[side][number]
+                is_broken = True
+            else:
+                for place, facts in zip(places, result, strict=True):
+                    wanted[side, number][place].learn(facts)
+        if is_broken:
+            raise _Broken
 
     def _ordered(self) -> list[dict[int, ImageOutline]]:
         return [dict(sorted(outlines.items())) for outlines in self._outlines]
@@ -465,16 +503,30 @@ class _Work:
         self, pairs: list[Pair], work: Callable[..., object]
     ) -> Iterator[tuple[Pair, Any]]:
         """What some work gives for pairs of images, each behind its pair."""
-        items = functools.partial(self._files.pairs, pairs)
+        listing = functools.partial(self._files.pairs, pairs)
+        work = functools.partial(work, self._question)
+        for number, result in self._run(listing, work, _cost):
+            yield pairs[number], result
+
+    def _run(
+        self,
+        listing: Callable[[], Iterator[Any]],
+        work: Callable[[Any, Arena], object],
+        cost: Callable[[Any], int],
+    ) -> Iterator[tuple[int, Any]]:
+        """What some work gives for some items, each behind its number."""
         jobs = self._jobs
         if jobs is None:
-            size = sum(map(_cost, items()))
+            size = sum(map(cost, listing()))
             jobs = usable_cores() if size >= MIN_PARALLEL_BYTES else 1
-        task = items, functools.partial(work, self._question), _cost
-        for number, result, error in work_on(task, jobs, self._step):
+        for number, result, error in work_on((listing, work, cost), jobs, self._step):
             if error is not None:
                 raise error
-            yield pairs[number], result
+            yield number, result
+
+
+class _Broken(Exception):
+    """An image turned out to be broken after it was matched."""
 
 
 #: What differs between two images that are the same byte for byte.
@@ -487,6 +539,11 @@ def _nothing(text: str, count: int) -> None:
 
 def _cost(pair: tuple[Image | None, Image | None, Arena]) -> int:
     return sum(image.stored_size for image in pair[:2] if image is not None)
+
+
+def _cost_of_one(item: tuple[Image, list[int]]) -> int:
+    image, _ = item
+    return image.stored_size
 
 
 def _outline(image: Image, word: str, size: int, body: str, names: list[str]) -> ImageOutline:
@@ -665,7 +722,7 @@ def _whole(
                 readings.append((cubin.header.type_word, cubin.size, reader.names))
                 # the second pass finds out what is broken
                 with suppress(CubinError):
-                    functions = [reader.facts_of(function) for function in reader.functions]
+                    functions = reader.outlines()
         except CubinError as error:
             readings.append(error)
     return readings, functions
@@ -717,13 +774,24 @@ def _second(
             if len(readers) == 2:
                 return faults, question.compare(*readers.values())
             (reader,) = readers.values()
-            return faults, [reader.facts_of(function) for function in reader.functions]
+            return faults, reader.outlines()
         except CubinError:
             for side, reader in readers.items():
                 faults[side] = _fault(reader)
             if not any(faults):
                 raise
             return faults, None
+
+
+def _again(item: tuple[Image, list[int]], arena: Arena) -> list[FunctionFacts] | CubinError:
+    """Some functions of an image; what is broken in it."""
+    image, places = item
+    try:
+        with image.cubin(arena) as cubin:
+            reader = ImageReader(cubin)
+            return [reader.facts_of(reader.functions[place]) for place in places]
+    except CubinError as error:
+        return error
 
 
 def _fault(reader: ImageReader) -> CubinError | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.compare.facts import ImageFacts, ImageOutline
-    from cubinspec.compare.match import Placed
+    from cubinspec.compare.match import Placed, Read
     from cubinspec.compare.pairs import PairChanges
     from cubinspec.compare.read import OtherFacts
     from cubinspec.errors import CubinError
@@ -184,7 +184,7 @@ def difference(
         [(image, each) for image in images for each in facts[id(image)].functions]
         for images in (found.gone_images, found.new_images)
     ]
-    return assembled(found, pairs, functions[0], functions[1], properties, wants)
+    return assembled(found, pairs, functions[0], functions[1], properties, wants, _nothing)
 
 
 def assembled(
@@ -194,6 +194,7 @@ def assembled(
     new: list[Placed],
     properties: frozenset[str] | None,
     wants: Callable[[str], bool],
+    read: Read,
 ) -> Difference:
     """The difference of two files, from that of their images.
 
@@ -202,31 +203,43 @@ def assembled(
         pairs: what differs between each two of them.
         gone, new: functions of images that only one file has.
         properties, wants: see :func:`cubinspec.compare.pairs.compare_facts`.
+        read: makes facts whole that are not.
     """
     result = Difference(found, only=properties)
     result.targets = _targets(found, 0), _targets(found, 1)
     left: tuple[list[Placed], list[Placed]] = ([], [])
+    likely: dict[tuple[int, int], list[Change]] = {}
     for (before, after), pair in zip(found.images, pairs, strict=True):
         result.compared += pair.compared
         for one, other, changes in pair.changed:
             same = FunctionPair((before, one), (after, other), SAME_NAME)
             result.functions.append(FunctionChange(same, changes))
+        for one, other, changes in pair.likely:
+            likely[id(one), id(other)] = changes
         left[0].extend((before, each) for each in pair.gone)
         left[1].extend((after, each) for each in pair.new)
         if pair.changes or before.body != after.body:
             result.images.append(ImageChange(before, after, pair.changes, pair.noise))
-    match_functions([*left[0], *gone], [*left[1], *new], found)
+    match_functions([*left[0], *gone], [*left[1], *new], found, read)
     found.gone = [placed for placed in found.gone if wants(placed[1].name)]
     found.new = [placed for placed in found.new if wants(placed[1].name)]
     found.functions = [p for p in found.functions if wants(p.old[1].name) or wants(p.new[1].name)]
     result.compared += len(found.functions)
+    unknown = [p for p in found.functions if (id(p.old[1]), id(p.new[1])) not in likely]
+    read([each for pair in unknown for each in ((0, pair.old), (1, pair.new))])
     for same in found.functions:
-        changes = function_changes(same.old[1], same.new[1], properties)
-        change = FunctionChange(same, changes)
-        if changes or change.renamed:
+        known = likely.get((id(same.old[1]), id(same.new[1])))
+        if known is None:
+            known = function_changes(same.old[1], same.new[1], properties)
+        change = FunctionChange(same, known)
+        if known or change.renamed:
             result.functions.append(change)
     result.functions.sort(key=lambda function: function.rank)
     return result
+
+
+def _nothing(functions: list[tuple[int, Placed]]) -> None:
+    """All is known."""
 
 
 def _all(name: str) -> bool:

@@ -9,6 +9,7 @@ other processes too, and what compares them never opens the file again.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from zlib import crc32
 
 from cubinspec.compare.digest import digest
 from cubinspec.compare.names import stable_name
@@ -80,12 +81,16 @@ class FunctionFacts:
         kind: ``kernel`` or ``function``.
         read: the values of :data:`READ`.
         stream: its attributes, not yet taken apart.
+        place: which of the functions of its image it is, where the rest may have to be read.
+        head: tells most code of one size apart, where the code itself was not read.
     """
 
     name: str
     kind: str
     read: tuple[Any, ...]
     stream: Stream
+    place: int | None = None
+    head: int = 0
 
     def __getitem__(self, word: str) -> Any:
         """A property of :data:`READ`."""
@@ -115,10 +120,21 @@ class FunctionFacts:
         return FunctionFacts(self.name, self.kind, tuple(read), (b"", ()))
 
 
+    def learn(self, more: FunctionFacts) -> None:
+        """Take over all that is known of the same function."""
+        self.read, self.stream, self.place = more.read, more.stream, None
+
+
 #: Facts that are shown beside the changes of a function.
 _SHOWN = frozenset(("registers", "shared", "barriers", "max_ntid", "reqntid", "code_size"))
 _PLACES = {word: place for place, word in enumerate(READ)}
 _SHOWN_PLACES = [_PLACES[word] for word in _SHOWN]
+_REGISTERS, _SHARED, _CODE_SIZE, _CODE = map(
+    _PLACES.__getitem__, ("registers", "shared", "code_size", "code")
+)
+_BARRIERS, _MAX_NTID, _REQNTID = map(_PLACES.__getitem__, ("barriers", "max_ntid", "reqntid"))
+#: Bytes of code that are looked at first.
+_HEAD_BYTES = 1024
 
 
 @dataclass(slots=True)
@@ -261,6 +277,36 @@ class ImageReader:
         self.capsules = dict(zip(names, capsules, strict=True))
 
     # -- functions ------------------------------------------------------------------------------
+
+    def outline_of(self, place: int) -> FunctionFacts:
+        """Of a function without a counterpart what is shown of it, and the head of its code."""
+        function = self.functions[place]
+        _, _, _, index, start, size = function.row
+        head = crc32(self._elf.section_view(index)[start : start + min(size, _HEAD_BYTES)])
+        read: list[Any] = [None] * len(READ)
+        read[_REGISTERS], read[_SHARED], read[_CODE_SIZE] = function.registers, function.shared, size
+        return FunctionFacts(
+            self.names[place], function.kind, tuple(read), (b"", ()), place, head
+        )
+
+    def outlines(self) -> list[FunctionFacts]:
+        """:meth:`outline_of` all of its functions."""
+        return [*map(self.outline_of, range(len(self.functions)))]
+
+    def read_code(self, facts: FunctionFacts, function: Function) -> None:
+        """Read the code and the parameters of a function of which the outline is known."""
+        _, _, _, index, start, size = function.row
+        read = list(facts.read)
+        read[_CODE] = digest(self._elf.section_view(index)[start : start + size])
+        facts.read = tuple(read)
+        facts.stream = stream_of(function.info_index, function.table.symbols)
+
+    def read_launch(self, facts: FunctionFacts, function: Function) -> None:
+        """Read what is shown of a function whose changes are known, and is not in its outline."""
+        launch, read = function.launch, list(facts.read)
+        *_, read[_BARRIERS] = function.numbers
+        read[_MAX_NTID], read[_REQNTID] = launch.max_ntid, launch.reqntid
+        facts.read = tuple(read)
 
     def facts_of(
         self,

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
     #: A function and the image that it is in.
     Placed = tuple[ImageOutline, FunctionFacts]
+    #: Reads functions of which only a part is known, each behind the number of its side.
+    Read = Callable[[list[tuple[int, Placed]]], None]
 
 #: How two functions were found to be the same.
 SAME_NAME = "same name"
@@ -84,16 +86,28 @@ def match_images(old: Iterable[ImageOutline], new: Iterable[ImageOutline]) -> Ma
     return found
 
 
-def match_functions(gone: Iterable[Placed], new: Iterable[Placed], found: Matches) -> None:
-    """Match functions that have no counterpart in the image that theirs was matched with."""
+def match_functions(
+    gone: Iterable[Placed], new: Iterable[Placed], found: Matches, read: Read
+) -> None:
+    """Match functions that have no counterpart in the image that theirs was matched with.
+
+    Args:
+        read: called once, with the functions whose code has to be known.
+    """
     archs = [one.arch for one, _ in found.images]
     archs += [image.arch for image in (*found.gone_images, *found.new_images)]
     left: dict[str, tuple[list[Placed], list[Placed]]] = {arch: ([], []) for arch in archs}
     for side, placed in enumerate((gone, new)):
         for image, function in placed:
             left[image.arch][side].append((image, function))
-    for olds, news in left.values():
-        _match_rest(olds, news, found)
+    rests = [match_names(*sides) for sides in left.values()]
+    alike = [each for _, olds, news in rests for each in of_like_code(olds, news)]
+    read([(side, placed) for side, placed in alike if placed[1]["code"] is None])
+    for pairs, olds, news in rests:
+        more, olds, news = match_renamed(olds, news)
+        found.functions += [*pairs, *more]
+        found.gone += olds
+        found.new += news
 
 
 def _grouped(images: Iterable[ImageOutline]) -> dict[Hashable, list[ImageOutline]]:
@@ -188,25 +202,58 @@ def _pair_by_kernels(
     )
 
 
-def _match_rest(gone: list[Placed], fresh: list[Placed], found: Matches) -> None:
+def match_names(
+    gone: list[Placed], fresh: list[Placed]
+) -> tuple[list[FunctionPair], list[Placed], list[Placed]]:
+    """Match functions by their names: the pairs, and what is left of both."""
+    found = []
     for key, how in (
         (lambda placed: placed[1].name, SAME_NAME),
         (lambda placed: (placed[1].kind, stable_name(placed[1].name)), SAME_BUT_HASH),
     ):
         pairs, gone, fresh = pair_up(gone, fresh, key)
-        found.functions += [FunctionPair(old, new, how) for old, new in pairs]
+        found += [FunctionPair(old, new, how) for old, new in pairs]
+    return found, gone, fresh
+
+
+def of_like_code(gone: list[Placed], fresh: list[Placed]) -> list[tuple[int, Placed]]:
+    """Functions whose code begins as that of one on the other side, each behind its side."""
+    both = {*map(_head, gone)} & {*map(_head, fresh)}
+    if not both:
+        return []
+    return [
+        (side, placed)
+        for side, items in enumerate((gone, fresh))
+        for placed in items
+        if _head(placed) in both
+    ]
+
+
+def match_renamed(
+    gone: list[Placed], fresh: list[Placed]
+) -> tuple[list[FunctionPair], list[Placed], list[Placed]]:
+    """Match functions with other names: the pairs, and what is left of both.
+
+    The code of those that :func:`of_like_code` tells is known.
+    """
+    found = []
     for pair_renamed, how in ((_pair_single, SAME_CODE), (_pair_like, LIKE_NAME)):
         if gone and fresh:
-            pairs = []
+            pairs: list[tuple[Placed, Placed]] = []
             gone, fresh = pair_renamed(gone, fresh, pairs)
-            found.functions += [FunctionPair(old, new, how) for old, new in pairs]
-    found.gone += gone
-    found.new += fresh
+            found += [FunctionPair(old, new, how) for old, new in pairs]
+    return found, gone, fresh
+
+
+def _head(placed: Placed) -> Hashable:
+    _, function = placed
+    return function.kind, function["code_size"], function.head
 
 
 def _code(placed: Placed) -> Hashable:
+    """What is known of the code of a function, and tells it from all others."""
     _, function = placed
-    return function.kind, function["code"], function["code_size"]
+    return function.kind, function["code"] or function.head, function["code_size"]
 
 
 def _pair_single(

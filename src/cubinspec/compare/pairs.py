@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from cubinspec.compare.changes import function_changes, image_changes, noise_changes
 from cubinspec.compare.facts import ImageFacts, ImageReader, notes_of
-from cubinspec.compare.match import pair_up
+from cubinspec.compare.match import match_names, match_renamed, of_like_code, pair_up
 from cubinspec.compare.streams import SYMBOL_BYTES, bank_word, stream_of
 from cubinspec.format.packing import registers_of
 from cubinspec.format.sections import INFO_TYPES, UNIFIED_ENTRY_TYPES, occupies_file
@@ -46,6 +46,7 @@ class PairChanges:
         compared: how many functions both images have.
         changed: functions of both that differ, old and new, and what differs.
         gone, new: functions that only one of the images has.
+        likely: those of both that are likely to be matched with each other, and what differs.
         changes: properties of the whole image that differ.
         noise: what differs and does not matter.
     """
@@ -54,6 +55,7 @@ class PairChanges:
     changed: list[tuple[FunctionFacts, FunctionFacts, list[Change]]] = field(default_factory=list)
     gone: list[FunctionFacts] = field(default_factory=list)
     new: list[FunctionFacts] = field(default_factory=list)
+    likely: list[tuple[FunctionFacts, FunctionFacts, list[Change]]] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     noise: list[Change] = field(default_factory=list)
 
@@ -106,32 +108,95 @@ def compare_images(
     looks = _Looks(old, new)
     pairs = [pair for pair in pairs if wants(pair[0][0])]
     found.compared = len(pairs)
+    compare = _Changes(looks, properties, digests=digests)
     for one, other in looks.unlike([(one, other) for (_, one), (_, other) in pairs]):
-        # of code of another size, or of the same, nobody asks for a digest
-        _, _, _, _, _, size = one.row
-        _, _, _, _, _, size_too = other.row
-        resized = size != size_too
-        changed = not resized and not looks.same_code(one, other)
-        details = {
-            "with_code": changed and digests,
-            "with_parts": not looks.same_parts(one, other),
-            "with_capsule": not changed and not resized,
-        }
-        words = ("old code", "new code") if changed and not digests else (None, None)
-        before = old.facts_of(one, word=words[0], **details)
-        after = new.facts_of(other, word=words[1], **details)
-        changes = function_changes(before, after, properties)
+        before, after, changes = compare(one, other)
         if changes:
             row = before.without_details(), after.without_details(), changes
             found.changed.append(row)
-    found.gone = [old.facts_of(one) for _, one in gone]
-    found.new = [new.facts_of(one) for _, one in fresh]
+    found.gone, found.new = _outlines(old, gone), _outlines(new, fresh)
+    if found.gone and found.new:
+        found.likely = _likely(found, (old, new), compare, wants)
     settled = looks.settled()
     values = old.values(settled), new.values(settled)
     found.changes = image_changes(*values, properties)
     with_notes = not looks.same_notes()
     found.noise = noise_changes(old.noise(with_notes), new.noise(with_notes))
     return found
+
+
+class _Changes:
+    """Tells what differs between two functions.
+
+    Args:
+        looks: at the images that they are in.
+        properties, digests: see :func:`compare_images`.
+    """
+
+    def __init__(
+        self, looks: _Looks, properties: frozenset[str] | None, *, digests: bool
+    ) -> None:
+        self.looks: _Looks = looks
+        self._properties = properties
+        self._digests = digests
+
+    def __call__(
+        self, one: Function, other: Function
+    ) -> tuple[FunctionFacts, FunctionFacts, list[Change]]:
+        """The facts that had to be read of both, and what differs."""
+        # of code of another size, or of the same, nobody asks for a digest
+        _, _, _, _, _, size = one.row
+        _, _, _, _, _, size_too = other.row
+        looks, resized = self.looks, size != size_too
+        changed = not resized and not looks.same_code(one, other)
+        details = {
+            "with_code": changed and self._digests,
+            "with_parts": not looks.same_parts(one, other),
+            "with_capsule": not changed and not resized,
+        }
+        words = ("old code", "new code") if changed and not self._digests else (None, None)
+        old, new = looks.readers
+        before = old.facts_of(one, word=words[0], **details)
+        after = new.facts_of(other, word=words[1], **details)
+        return before, after, function_changes(before, after, self._properties)
+
+
+def _outlines(reader: ImageReader, functions: list[tuple[str, Function]]) -> list[FunctionFacts]:
+    """What is known of some functions of an image that have no counterpart of their name."""
+    if not functions:
+        return []
+    places = {id(function): place for place, function in enumerate(reader.functions)}
+    return [reader.outline_of(places[id(function)]) for _, function in functions]
+
+
+def _likely(
+    found: PairChanges, readers: tuple[ImageReader, ImageReader], compare: _Changes, wants: Wants
+) -> list[tuple[FunctionFacts, FunctionFacts, list[Change]]]:
+    """Functions without a counterpart that are one another's if no other image has a better one."""
+    sides: list[list[Any]] = [
+        [(reader.functions[facts.place], facts) for facts in single]
+        for reader, single in zip(readers, (found.gone, found.new), strict=True)
+    ]
+    pairs, *left = match_names(*sides)
+    for side, placed in of_like_code(*left):
+        function, facts = placed
+        readers[side].read_code(facts, function)
+    more, _, _ = match_renamed(*left)
+    likely = [pair for pair in (*pairs, *more) if wants(pair.old[1].name) or wants(pair.new[1].name)]
+    unlike = {
+        id(one): id(other)
+        for one, other in compare.looks.unlike([(pair.old[0], pair.new[0]) for pair in likely])
+    }
+    rows = []
+    for pair in likely:
+        (one, before), (other, after) = pair.old, pair.new
+        changes: list[Change] = []
+        if id(one) in unlike:
+            _, _, changes = compare(one, other)
+        readers[0].read_launch(before, one)
+        readers[1].read_launch(after, other)
+        rows.append((before, after, changes))
+    return rows
 
 
 def differ_in_notes_only(old: Cubin, new: Cubin) -> bool:
@@ -164,14 +229,17 @@ def compare_notes(old: Cubin, new: Cubin, wants: Wants) -> PairChanges:
 
 
 class _Looks:
-    """Looks at functions of two images that have the same name.
+    """Looks at functions of two images that are each other's counterpart.
 
     Args:
         old, new: the images.
+
+    Attributes:
+        readers: the same.
     """
 
     def __init__(self, old: ImageReader, new: ImageReader) -> None:
-        self._readers = old, new
+        self.readers: tuple[ImageReader, ImageReader] = old, new
         self._rows = old.cubin.elf.section_rows, new.cubin.elf.section_rows
         self._data = old.cubin.elf.data, new.cubin.elf.data
         self._names = old.cubin.elf.shstrtab.data, new.cubin.elf.shstrtab.data
@@ -193,7 +261,7 @@ class _Looks:
 
     def _same(self, one: Function, other: Function) -> bool:
         """Whether two functions with the same numbers are the same; in doubt it says no."""
-        old, new = self._readers
+        old, new = self.readers
         if not self.same_code(one, other):
             return False
         _, _, _, code, _, _ = one.row
@@ -205,7 +273,7 @@ class _Looks:
         return (
             self.same_parts(one, other)
             and (not one.owns_section or self._same_attributes(one, other))
-            and ((not old.capsules and not new.capsules) or self._same_capsule(one.name))
+            and ((not old.capsules and not new.capsules) or self._same_capsule(one.name, other.name))
         )
 
     def same_code(self, one: Function, other: Function) -> bool:
@@ -236,7 +304,7 @@ class _Looks:
         return len(body) == size and body == bytes(other[at_too : at_too + size])
 
     def _same_relocations(self, one: Function, other: Function) -> bool:
-        old, new = self._readers
+        old, new = self.readers
         _, _, _, code, at, _ = one.row
         _, _, _, code_too, at_too, _ = other.row
         tables, tables_too = old.relocations.get(code), new.relocations.get(code_too)
@@ -265,7 +333,7 @@ class _Looks:
 
     def same_parts(self, one: Function, other: Function) -> bool:
         """Whether constants and the like are the same, and the headers of all other sections."""
-        old, new = self._readers
+        old, new = self.readers
         _, _, _, code, _, _ = one.row
         _, _, _, code_too, _, _ = other.row
         parts, parts_too = old.parts.get(code, ()), new.parts.get(code_too, ())
@@ -274,13 +342,17 @@ class _Looks:
         if not self._same_headers(code, code_too):
             return False
         rows, rows_too = self._rows
+        owners = self._owners(one, other) if parts else None
         moved, moved_too = old.relocations, new.relocations
         for index, index_too in zip(parts, parts_too, strict=True):
             at, kind, flags, _, _, _, _, _, align, _ = rows[index]
             at_too, kind_too, flags_too, _, _, _, _, _, align_too, _ = rows_too[index_too]
             if kind != kind_too or flags != flags_too or align != align_too:
                 return False
-            if not (at == at_too and self._same_texts) and not self._same_name(at, at_too):
+            if owners is None:
+                if not (at == at_too and self._same_texts) and not self._same_name(at, at_too):
+                    return False
+            elif not self._same_kind(at, at_too, owners):
                 return False
             if kind in INFO_TYPES:
                 continue
@@ -301,6 +373,22 @@ class _Looks:
         names, names_too = self._names
         end, end_too = names.find(0, at), names_too.find(0, at_too)
         return min(end, end_too) >= 0 and names[at:end] == names_too[at_too:end_too]
+
+    def _owners(self, one: Function, other: Function) -> tuple[bytes, bytes] | None:
+        """How the names of sections of two functions end, if they end differently."""
+        name, name_too = one.name, other.name
+        if name == name_too:
+            return None
+        return _tail_of(name), _tail_of(name_too)
+
+    def _same_kind(self, at: int, at_too: int, tails: tuple[bytes, bytes]) -> bool:
+        """Whether the names of two sections are the same but for their ends; in doubt it says no."""
+        names, names_too = self._names
+        end, end_too = names.find(0, at), names_too.find(0, at_too)
+        if min(end, end_too) < 0:
+            return False
+        tail, tail_too = tails
+        return names[at:end].removesuffix(tail) == names_too[at_too:end_too].removesuffix(tail_too)
 
     def _same_attributes(self, one: Function, other: Function) -> bool:
         _, _, _, code, _, _ = one.row
@@ -326,9 +414,9 @@ class _Looks:
         _, _, _, _, at, size, _, _, _, _ = self._rows[side][index]
         return bytes(self._data[side][at : at + size])
 
-    def _same_capsule(self, name: str) -> bool:
-        old, new = self._readers
-        one, other = old.capsule(name), new.capsule(name)
+    def _same_capsule(self, name: str, name_too: str) -> bool:
+        old, new = self.readers
+        one, other = old.capsule(name), new.capsule(name_too)
         if one is None or other is None:
             return one is other
         return len(one) == len(other) and bytes(one) == bytes(other)
@@ -340,7 +428,7 @@ class _Looks:
 
         They are the same, or their headers or sizes differ, which is a change of its own.
         """
-        old, new = (reader.rest() for reader in self._readers)
+        old, new = (reader.rest() for reader in self.readers)
         return frozenset(
             name
             for name in old.keys() | new.keys()
@@ -353,7 +441,7 @@ class _Looks:
         _, _, _, _, _, size_too, _, _, _, _ = rows_too[index_too]
         if size != size_too or not self._same_headers(index, index_too):
             return True
-        old, new = self._readers
+        old, new = self.readers
         tables, tables_too = old.relocations.get(index), new.relocations.get(index_too)
         return (
             kind not in _NAMING_TYPES
@@ -372,6 +460,11 @@ class _Looks:
             and self._same_section(index, index_too)
             for index, index_too in zip(old, new, strict=True)
         )
+
+
+def _tail_of(name: str) -> bytes:
+    """How names of sections of a function end."""
+    return b"." + name.encode("utf-8", "surrogateescape")
 
 
 def _heads(functions: list[Function]) -> list[tuple[Any, ...]]:
