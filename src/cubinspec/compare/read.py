@@ -179,6 +179,8 @@ _HEAD_BYTES = 4096
 _STEP = 1 << 16
 #: Begins the debug data in PTX, which is behind all code.
 _SECTION = b".section"
+#: Stands between lines that are compared together; no PTX has it.
+_BETWEEN = b"\x01"
 _WHITE = b" \t\n\r\v\f\0"
 _COMMENT = re.compile(rb"//[^\n]*")
 _LINE = re.compile(rb"\n[ \t]*\.(?:loc|file)\b[^\n]*")
@@ -250,8 +252,10 @@ def are_same_texts(old: Image, new: Image, arena: Arena, second: Arena) -> bool:
     ends = [_last_lines(text) for text in texts]
     if all(ends) and ends[0] != ends[1]:
         return False
-    same = _same_lines(*texts)
-    texts = [text[same:] for text in texts]
+    places = _first_difference(*texts)
+    if places is None:
+        return True
+    texts = [text[at:] for text, at in zip(texts, places, strict=True)]
     while True:
         one, other = (_beginning(text, size) for text in texts)
         if size >= max(map(len, texts)):
@@ -262,13 +266,48 @@ def are_same_texts(old: Image, new: Image, arena: Arena, second: Arena) -> bool:
         size *= 4
 
 
-def _same_lines(one: memoryview, other: memoryview) -> int:
-    """Bytes of the lines that two PTX begin with; 0 where debug data may be among them."""
-    at = 0
-    while (lines := bytes(one[at : at + _STEP])) == bytes(other[at : at + _STEP]) and lines:
-        at += len(lines)
-    lines = bytes(one[:at])
-    return 0 if _SECTION in lines else lines.rfind(b"\n") + 1
+def _first_difference(one: memoryview, other: memoryview) -> tuple[int, int] | None:
+    """Where the first lines of two PTX begin that may say something else.
+
+    Returns:
+        Both places; ``None`` when debug data, which do not matter, begin before.
+    """
+    at = at_too = 0
+    while True:
+        lines, lines_too = _whole_lines(one, at), _whole_lines(other, at_too)
+        if not lines or not lines_too:
+            return at, at_too
+        if _say_the_same(lines, lines_too):
+            at, at_too = at + len(lines), at_too + len(lines_too)
+            continue
+        rows, rows_too = lines[:-1].split(b"\n"), lines_too[:-1].split(b"\n")
+        for row, row_too in zip(rows, rows_too, strict=False):
+            if row != row_too and _essence(row) != _essence(row_too):
+                return at, at_too
+            if _SECTION in row or _SECTION in row_too:
+                is_end = row.startswith(_SECTION) and row_too.startswith(_SECTION)
+                return None if is_end else (at, at_too)
+            at, at_too = at + len(row) + 1, at_too + len(row_too) + 1
+
+
+def _whole_lines(data: memoryview, at: int) -> bytes:
+    lines = bytes(data[at : at + _STEP])
+    return lines[: lines.rfind(b"\n") + 1]
+
+
+def _say_the_same(lines: bytes, lines_too: bytes) -> bool:
+    """Whether lines of PTX, none of debug data, differ in what does not matter; in doubt no."""
+    if _SECTION in lines or _SECTION in lines_too or _BETWEEN in lines or _BETWEEN in lines_too:
+        return False
+    if lines == lines_too:
+        return True
+    rows, rows_too = lines.split(b"\n"), lines_too.split(b"\n")
+    if len(rows) != len(rows_too):
+        return False
+    unlike = [pair for pair in zip(rows, rows_too, strict=True) if pair[0] != pair[1]]
+    line = b"\n%b\n" % _BETWEEN
+    old, new = (_essence(line.join(side)) for side in zip(*unlike, strict=True))
+    return old == new
 
 
 def _beginning(data: memoryview, size: int) -> bytes:
