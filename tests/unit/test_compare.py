@@ -34,7 +34,7 @@ from cubinspec.compare.diff import (
     difference,
     other_changes,
 )
-from cubinspec.compare.facts import ImageFacts, ImageReader
+from cubinspec.compare.facts import ImageFacts, ImageReader, outlines_of
 from cubinspec.compare.fingerprint import LEVELS, of_file, of_image
 from cubinspec.compare.match import SAME_BUT_HASH, SAME_CODE
 from cubinspec.compare.names import base_name, likeness, stable_name, words_of
@@ -462,11 +462,15 @@ def test_what_both_files_have_is_not_read(tmp_path, monkeypatch, capsys):
     new = library(tmp_path / "new", *same[1:], after, same[0])
     read = []
 
-    def noted(cubin):
-        read.append(cubin)
-        return ImageReader(cubin)
+    def noted(read_it):
+        def reader(cubin, *names):
+            read.append(cubin)
+            return read_it(cubin, *names)
 
-    monkeypatch.setattr("cubinspec.compare.builds.ImageReader", noted)
+        return reader
+
+    for name, read_it in (("ImageReader", ImageReader), ("outlines_of", outlines_of)):
+        monkeypatch.setattr(f"cubinspec.compare.builds.{name}", noted(read_it))
     assert main(["diff", old, new]) == 1
     out = capsys.readouterr().out
     assert "1 changed, 1 worse, 4 gone" in out.splitlines()[0]

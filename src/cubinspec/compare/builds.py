@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from math import log
 
 from cubinspec.compare.diff import Difference, assembled, other_changes
-from cubinspec.compare.facts import ImageOutline, ImageReader
+from cubinspec.compare.facts import ImageOutline, ImageReader, outlines_of
 from cubinspec.compare.match import Matches, match_images
+from cubinspec.compare.names import stable_name
 from cubinspec.compare.pairs import (
     PairChanges,
     compare_images,
@@ -37,7 +38,6 @@ from cubinspec.compare.read import (
 from cubinspec.containers import images
 from cubinspec.containers.arena import Arena
 from cubinspec.errors import CubinError
-from cubinspec.model.function import function_names
 from cubinspec.report.names import matcher
 from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, usable_cores, work_on
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     Reading = tuple[str, int, list[str]] | str
 
 #: Images that are likely to be a pair are compared at once when this part of their names is common.
-_LEAST_COMMON = 0.5
+_LEAST_COMMON = 0.25
 #: Images of two builds are likely to be a pair when both sizes, as logarithms, differ by less.
 _LIKE_SIZE = 0.03
 
@@ -225,7 +225,7 @@ class _Work:
         self._names: dict[str, str] = {}
         #: What differs between images that were compared.
         self._changes: dict[Pair, PairChanges] = {}
-        #: The functions of images that were expected to have no counterpart.
+        #: The functions of images that were read without another.
         self._alone: dict[Pair, list[FunctionFacts]] = {}
 
     def run(self) -> tuple[Difference, Side, Side]:
@@ -304,10 +304,7 @@ class _Work:
         self._read_pairs([*pairs, *alike, *guides], listed)
         pairs = _beside(self._matched(guides, listed), left)
         _remove(left, pairs)
-        alone = _alone(left)
-        _remove(left, alone)
         self._read_pairs([*pairs, *[pair for pair, _ in _single(left)]], listed)
-        self._read_pairs(alone, listed, _whole)
         self._read_texts(listed)
 
     def _matched(self, guides: list[Pair], listed: list[list[Image]]) -> list[tuple[Image, Image]]:
@@ -325,18 +322,9 @@ class _Work:
         olds, news = chosen
         return [(olds[id(one)], news[id(other)]) for one, other in match_images(*outlines).images]
 
-    def _read_pairs(
-        self,
-        pairs: list[Pair],
-        listed: list[list[Image]],
-        work: Callable[..., object] | None = None,
-    ) -> None:
-        """Read the names of images, and compare two of a pair if they are alike.
-
-        Args:
-            work: :func:`_first` or :func:`_whole`.
-        """
-        for pair, result in self._results(pairs, work or _first):
+    def _read_pairs(self, pairs: list[Pair], listed: list[list[Image]]) -> None:
+        """Read the names of images, and compare two of a pair if they are alike."""
+        for pair, result in self._results(pairs, _first):
             readings, found = result
             for side, place in enumerate(pair):
                 if place is not None:
@@ -433,9 +421,8 @@ class _Work:
                     matcher(self._question.pattern),
                     functools.partial(self._complete, numbers),
                 )
-    def _complete(
-        self, numbers: list[dict[int, int]], functions: list[tuple[int, Placed]]
-    ) -> None:
+
+    def _complete(self, numbers: list[dict[int, int]], functions: list[tuple[int, Placed]]) -> None:
         """Read functions whole of which only outlines are known.
 
         Args:
@@ -591,19 +578,6 @@ def _remove(left: list[dict[int, Image]], pairs: list[Pair]) -> None:
                 del numbered[number]
 
 
-def _alone(left: list[dict[int, Image]]) -> list[Pair]:
-    """Cubins most of which will have no counterpart: the other file has few of their target."""
-    counts = [
-        Counter(image.arch for image in images.values() if image.kind == "cubin") for images in left
-    ]
-    return [
-        pair
-        for pair, image in _single(left)
-        if image.kind == "cubin"
-        and counts[pair[0] is None][image.arch] >= 2 * counts[pair[1] is None][image.arch]
-    ]
-
-
 def _target_of_most(left: list[dict[int, Image]]) -> str | None:
     """The target for which both files have most cubins; ``None`` if they share none."""
     counts = [
@@ -665,8 +639,11 @@ def _beside(matched: list[tuple[Image, Image]], left: list[dict[int, Image]]) ->
 
 def _first(
     question: Question, pair: tuple[Image | None, Image | None, Arena], arena: Arena
-) -> tuple[list[Reading | CubinError | None], PairChanges | None]:
-    """The names in one or two images, and what differs between them if they seem to be a pair."""
+) -> tuple[list[Reading | CubinError | None], PairChanges | list[FunctionFacts] | None]:
+    """The names in one or two images, and what differs between them if they seem to be a pair.
+
+    Of one image its functions are told.
+    """
     old, new, second = pair
     readings: list[Reading | CubinError | None] = []
     cubins: list[Cubin] = []
@@ -682,20 +659,18 @@ def _first(
                 else:
                     cubin = opened.enter_context(image.cubin(memory))
                     is_same = bool(cubins) and differ_in_notes_only(cubins[0], cubin)
-                    if is_same:
-                        (found,) = names
-                    elif None in pair:
-                        found = function_names(cubin)
-                    else:  # a pair is most likely compared, and then its functions are needed, too
-                        found = cubin.functions.names
+                    # a pair is most likely compared, and then its functions are needed, too
+                    found = names[0] if is_same else cubin.functions.names
                     readings.append((cubin.header.type_word, cubin.size, found))
                     names.append(found)
                     cubins.append(cubin)
             except CubinError as error:
                 readings.append(error)
-        if len(cubins) != 2 or not _are_alike(*names):
-            return readings, None
         try:
+            if len(cubins) == 1 and None in pair:
+                return readings, outlines_of(cubins[0], names[0])
+            if len(cubins) != 2 or not _are_alike(*names):
+                return readings, None
             if is_same:
                 one, other = cubins
                 return readings, compare_notes(one, other, matcher(question.pattern))
@@ -704,32 +679,8 @@ def _first(
             return readings, None
 
 
-def _whole(
-    question: Question, pair: tuple[Image | None, Image | None, Arena], arena: Arena
-) -> tuple[list[Reading | CubinError | None], list[FunctionFacts] | None]:
-    """The names in an image that has no counterpart, and all of its functions."""
-    old, new, _ = pair
-    readings: list[Reading | CubinError | None] = []
-    functions: list[FunctionFacts] | None = None
-    for image in (old, new):
-        if image is None:
-            readings.append(None)
-            continue
-        try:
-            with image.cubin(arena) as cubin:
-                _ = cubin.elf.section_names  # all are asked for, and together they are read faster
-                reader = ImageReader(cubin)
-                readings.append((cubin.header.type_word, cubin.size, reader.names))
-                # the second pass finds out what is broken
-                with suppress(CubinError):
-                    functions = reader.outlines()
-        except CubinError as error:
-            readings.append(error)
-    return readings, functions
-
-
 def _are_alike(old: list[str], new: list[str]) -> bool:
-    one, other = set(old), set(new)
+    one, other = set(map(stable_name, old)), set(map(stable_name, new))
     return len(one & other) >= _LEAST_COMMON * max(len(one), len(other))
 
 
@@ -774,7 +725,7 @@ def _second(
             if len(readers) == 2:
                 return faults, question.compare(*readers.values())
             (reader,) = readers.values()
-            return faults, reader.outlines()
+            return faults, outlines_of(reader.cubin, reader.names)
         except CubinError:
             for side, reader in readers.items():
                 faults[side] = _fault(reader)

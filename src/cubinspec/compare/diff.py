@@ -220,19 +220,23 @@ def assembled(
         left[1].extend((after, each) for each in pair.new)
         if pair.changes or before.body != after.body:
             result.images.append(ImageChange(before, after, pair.changes, pair.noise))
-    match_functions([*left[0], *gone], [*left[1], *new], found, read)
+
+    def known(pair: FunctionPair) -> bool:
+        if not wants(pair.old[1].name) and not wants(pair.new[1].name):
+            return True  # nobody asks
+        return (id(pair.old[1]), id(pair.new[1])) in likely
+
+    match_functions([*left[0], *gone], [*left[1], *new], found, read, known)
     found.gone = [placed for placed in found.gone if wants(placed[1].name)]
     found.new = [placed for placed in found.new if wants(placed[1].name)]
     found.functions = [p for p in found.functions if wants(p.old[1].name) or wants(p.new[1].name)]
     result.compared += len(found.functions)
-    unknown = [p for p in found.functions if (id(p.old[1]), id(p.new[1])) not in likely]
-    read([each for pair in unknown for each in ((0, pair.old), (1, pair.new))])
     for same in found.functions:
-        known = likely.get((id(same.old[1]), id(same.new[1])))
-        if known is None:
-            known = function_changes(same.old[1], same.new[1], properties)
-        change = FunctionChange(same, known)
-        if known or change.renamed:
+        differ = likely.get((id(same.old[1]), id(same.new[1])))
+        if differ is None:
+            differ = function_changes(same.old[1], same.new[1], properties)
+        change = FunctionChange(same, differ)
+        if differ or change.renamed:
             result.functions.append(change)
     result.functions.sort(key=lambda function: function.rank)
     return result

@@ -28,7 +28,7 @@ from cubinspec.format.sections import (
     UNIFIED_ENTRY_TYPES,
     occupies_file,
 )
-from cubinspec_generated import codes
+from cubinspec_generated import codes, records
 from cubinspec_generated.records import UFT_ENTRY
 from cubinspec_generated.tables.elf_header import FLAG_FIELDS
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from cubinspec.model.cubin import Cubin
     from cubinspec.model.function import Function
     from cubinspec.model.header import Header
+    from cubinspec.reader.elf import Elf
 
 #: Beginnings of the names of sections that tell where code came from.
 DEBUG_PREFIXES = (".debug_", ".nv_debug_", ".nv.merc.debug_", ".nv.merc.nv_debug_")
@@ -118,7 +119,6 @@ class FunctionFacts:
         for place in _SHOWN_PLACES:
             read[place] = self.read[place]
         return FunctionFacts(self.name, self.kind, tuple(read), (b"", ()))
-
 
     def learn(self, more: FunctionFacts) -> None:
         """Take over all that is known of the same function."""
@@ -210,6 +210,56 @@ def image_facts(
     return facts
 
 
+def outlines_of(cubin: Cubin, names: list[str]) -> list[FunctionFacts]:
+    """What is known of the functions of an image without a counterpart.
+
+    Args:
+        names: of all its functions.
+
+    Raises:
+        CubinError: a table that has to be read is broken.
+    """
+    _check_names(cubin.elf)
+    check_parts(cubin, {function.row[3] for function in cubin.functions})
+    functions = zip(cubin.functions, names, strict=True)
+    return [_outline(cubin.elf, *each, place) for place, each in enumerate(functions)]
+
+
+def _outline(elf: Elf, function: Function, name: str, place: int) -> FunctionFacts:
+    """What is shown of a function, and the head of its code."""
+    _, _, _, index, start, size = function.row
+    head = crc32(elf.section_view(index)[start : start + min(size, _HEAD_BYTES)])
+    _ = function.launch  # raises
+    read: list[Any] = [None] * len(READ)
+    read[_REGISTERS], read[_SHARED], read[_CODE_SIZE] = function.registers, function.shared, size
+    return FunctionFacts(name, function.kind, tuple(read), (b"", ()), place, head)
+
+
+def _check_names(elf: Elf) -> None:
+    """See that all sections have names, though few of them are read."""
+    names = elf.shstrtab.data
+    last = max((row[0] for row in elf.section_rows), default=0)
+    if not names.endswith(b"\0") or last >= len(names):
+        _ = elf.section_names  # raises
+
+
+def check_parts(cubin: Cubin, code: set[int]) -> None:
+    """See that what belongs to some code sections is whole, though it is not read.
+
+    Raises:
+        CubinError: a section is cut off, or a table of relocations is none.
+    """
+    elf = cubin.elf
+    end, record = elf.size, records.RELA_64.size if elf.is_64 else records.RELA_32.size
+    for index, (_, kind, flags, _, at, size, _, info, _, _) in enumerate(elf.section_rows):
+        if info in code:
+            if kind in RELOCATION_TYPES:
+                if kind == codes.SHT_REL or size % record or at + size > end:
+                    cubin.relocation_rows(index)  # raises where it is none
+            elif at + size > end and kind not in _NO_PARTS and occupies_file(kind, flags):
+                elf.section_view(index)  # raises
+
+
 class ImageReader:
     """Reads facts of one cubin, those that are asked for.
 
@@ -222,6 +272,7 @@ class ImageReader:
         names: their mangled names.
         parts: code section -> all other sections of its function.
         relocations: section -> sections with relocations for it.
+        notes: sections with notes.
         capsules: name of a section with Mercury code -> the section.
     """
 
@@ -236,22 +287,17 @@ class ImageReader:
         self._mercury = {c for c in self._code if rows[c][2] & codes.SHF_CUDA_MERCURY}
         self.relocations: dict[int, list[int]] = {}
         self.parts: dict[int, list[int]] = {}
+        self.notes: list[int] = []
         self.capsules: dict[str, int]
         self._name_of = self._elf.section_name
         #: Tables of the Mercury half, which say what those of the SASS half say.
         self._twins: list[int] = []
+        #: Sections that belong to no function.
         self._rest: list[int] = []
         #: Headers that many functions have alike.
         self._shared: dict[Hashable, dict[str, tuple[int, ...]]] = {}
-        self._check_names()
+        _check_names(self._elf)
         self._sort_sections()
-
-    def _check_names(self) -> None:
-        """See that all sections have names, though few of them are read."""
-        names = self._elf.shstrtab.data
-        last = max((row[0] for row in self._rows), default=0)
-        if not names.endswith(b"\0") or last >= len(names):
-            _ = self._elf.section_names  # raises
 
     def _sort_sections(self) -> None:
         """Say of every section which function it belongs to, if any."""
@@ -265,6 +311,8 @@ class ImageReader:
                     self.relocations.setdefault(info, []).append(index)
                 elif kind in _CAPSULES and index not in code:
                     capsules.append(index)
+                elif kind == codes.SHT_NOTE:
+                    self.notes.append(index)
             elif index in code or not index:
                 continue
             elif flags & half:
@@ -275,34 +323,31 @@ class ImageReader:
                 self._rest.append(index)
         names = self._elf.shstrtab.get_many([rows[index][0] for index in capsules])
         self.capsules = dict(zip(names, capsules, strict=True))
+        self._rest_names = self._elf.shstrtab.get_many([rows[index][0] for index in self._rest])
 
     # -- functions ------------------------------------------------------------------------------
 
     def outline_of(self, place: int) -> FunctionFacts:
-        """Of a function without a counterpart what is shown of it, and the head of its code."""
-        function = self.functions[place]
-        _, _, _, index, start, size = function.row
-        head = crc32(self._elf.section_view(index)[start : start + min(size, _HEAD_BYTES)])
-        read: list[Any] = [None] * len(READ)
-        read[_REGISTERS], read[_SHARED], read[_CODE_SIZE] = function.registers, function.shared, size
-        return FunctionFacts(
-            self.names[place], function.kind, tuple(read), (b"", ()), place, head
-        )
+        """What is known of a function without a counterpart."""
+        return _outline(self._elf, self.functions[place], self.names[place], place)
 
-    def outlines(self) -> list[FunctionFacts]:
-        """:meth:`outline_of` all of its functions."""
-        return [*map(self.outline_of, range(len(self.functions)))]
+    def function_of(self, facts: FunctionFacts) -> Function:
+        """The function of an outline."""
+        assert facts.place is not None
+        return self.functions[facts.place]
 
-    def read_code(self, facts: FunctionFacts, function: Function) -> None:
+    def read_code(self, facts: FunctionFacts) -> None:
         """Read the code and the parameters of a function of which the outline is known."""
+        function = self.function_of(facts)
         _, _, _, index, start, size = function.row
         read = list(facts.read)
         read[_CODE] = digest(self._elf.section_view(index)[start : start + size])
         facts.read = tuple(read)
         facts.stream = stream_of(function.info_index, function.table.symbols)
 
-    def read_launch(self, facts: FunctionFacts, function: Function) -> None:
+    def read_launch(self, facts: FunctionFacts) -> None:
         """Read what is shown of a function whose changes are known, and is not in its outline."""
+        function = self.function_of(facts)
         launch, read = function.launch, list(facts.read)
         *_, read[_BARRIERS] = function.numbers
         read[_MAX_NTID], read[_REQNTID] = launch.max_ntid, launch.reqntid
@@ -432,8 +477,8 @@ class ImageReader:
     def rest(self) -> dict[str, int]:
         """Sections with data that belong to no function: name -> section, -1 for several."""
         found: dict[str, int] = {}
-        for index in self._rest:
-            name = stable_name(self._name_of(index))
+        for index, word in zip(self._rest, self._rest_names, strict=True):
+            name = stable_name(word)
             kind = self._rows[index][1]
             if kind and kind not in _NO_DATA and not name.startswith(DEBUG_PREFIXES):
                 found[name] = -1 if name in found else index
@@ -460,8 +505,8 @@ class ImageReader:
         data: dict[str, str] = {}
         module: dict[str, str] = {}
         rows = self._elf.section_rows
-        for index in self._rest:
-            name = stable_name(self._name_of(index))
+        for index, word in zip(self._rest, self._rest_names, strict=True):
+            name = stable_name(word)
             _, kind, flags, _, at, size, _, _, align, _ = rows[index]
             if name.startswith(DEBUG_PREFIXES) or not kind:
                 continue
@@ -566,8 +611,7 @@ class ImageReader:
         Args:
             with_notes: with what notes say.
         """
-        names = map(self._name_of, self._rest)
-        debug = [name for name in names if name.startswith(DEBUG_PREFIXES)]
+        debug = [name for name in self._rest_names if name.startswith(DEBUG_PREFIXES)]
         twins = [self._elf.section_view(index) for index in self._twins]
         return {
             "notes": notes_of(self.cubin) if with_notes else {},

@@ -87,12 +87,17 @@ def match_images(old: Iterable[ImageOutline], new: Iterable[ImageOutline]) -> Ma
 
 
 def match_functions(
-    gone: Iterable[Placed], new: Iterable[Placed], found: Matches, read: Read
+    gone: Iterable[Placed],
+    new: Iterable[Placed],
+    found: Matches,
+    read: Read,
+    known: Callable[[FunctionPair], bool],
 ) -> None:
     """Match functions that have no counterpart in the image that theirs was matched with.
 
     Args:
-        read: called once, with the functions whose code has to be known.
+        read: called for functions whose code has to be known, and for pairs that are found.
+        known: whether it is known what differs between two functions.
     """
     archs = [one.arch for one, _ in found.images]
     archs += [image.arch for image in (*found.gone_images, *found.new_images)]
@@ -102,12 +107,24 @@ def match_functions(
             left[image.arch][side].append((image, function))
     rests = [match_names(*sides) for sides in left.values()]
     alike = [each for _, olds, news in rests for each in of_like_code(olds, news)]
-    read([(side, placed) for side, placed in alike if placed[1]["code"] is None])
+    wanted = [(side, placed) for side, placed in alike if placed[1]["code"] is None]
+    named = [pair for pairs, _, _ in rests for pair in pairs]
+    read([*wanted, *_unknown(named, known)])
+    renamed = []
     for pairs, olds, news in rests:
         more, olds, news = match_renamed(olds, news)
+        renamed += more
         found.functions += [*pairs, *more]
         found.gone += olds
         found.new += news
+    read(_unknown(renamed, known))
+
+
+def _unknown(
+    pairs: list[FunctionPair], known: Callable[[FunctionPair], bool]
+) -> list[tuple[int, Placed]]:
+    """Both sides of pairs of which it is not known what differs."""
+    return [each for pair in pairs if not known(pair) for each in ((0, pair.old), (1, pair.new))]
 
 
 def _grouped(images: Iterable[ImageOutline]) -> dict[Hashable, list[ImageOutline]]:

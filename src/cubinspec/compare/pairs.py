@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from cubinspec.compare.changes import function_changes, image_changes, noise_changes
-from cubinspec.compare.facts import ImageFacts, ImageReader, notes_of
+from cubinspec.compare.facts import ImageFacts, ImageReader, check_parts, notes_of
 from cubinspec.compare.match import match_names, match_renamed, of_like_code, pair_up
 from cubinspec.compare.streams import SYMBOL_BYTES, bank_word, stream_of
 from cubinspec.format.packing import registers_of
@@ -133,9 +133,7 @@ class _Changes:
         properties, digests: see :func:`compare_images`.
     """
 
-    def __init__(
-        self, looks: _Looks, properties: frozenset[str] | None, *, digests: bool
-    ) -> None:
+    def __init__(self, looks: _Looks, properties: frozenset[str] | None, *, digests: bool) -> None:
         self.looks: _Looks = looks
         self._properties = properties
         self._digests = digests
@@ -165,6 +163,7 @@ def _outlines(reader: ImageReader, functions: list[tuple[str, Function]]) -> lis
     """What is known of some functions of an image that have no counterpart of their name."""
     if not functions:
         return []
+    check_parts(reader.cubin, {function.row[3] for _, function in functions})
     places = {id(function): place for place, function in enumerate(reader.functions)}
     return [reader.outline_of(places[id(function)]) for _, function in functions]
 
@@ -173,28 +172,26 @@ def _likely(
     found: PairChanges, readers: tuple[ImageReader, ImageReader], compare: _Changes, wants: Wants
 ) -> list[tuple[FunctionFacts, FunctionFacts, list[Change]]]:
     """Functions without a counterpart that are one another's if no other image has a better one."""
-    sides: list[list[Any]] = [
-        [(reader.functions[facts.place], facts) for facts in single]
-        for reader, single in zip(readers, (found.gone, found.new), strict=True)
-    ]
+    sides: list[list[Any]] = [[(None, facts) for facts in side] for side in (found.gone, found.new)]
     pairs, *left = match_names(*sides)
-    for side, placed in of_like_code(*left):
-        function, facts = placed
-        readers[side].read_code(facts, function)
+    for side, (_, facts) in of_like_code(*left):
+        readers[side].read_code(facts)
     more, _, _ = match_renamed(*left)
-    likely = [pair for pair in (*pairs, *more) if wants(pair.old[1].name) or wants(pair.new[1].name)]
-    unlike = {
-        id(one): id(other)
-        for one, other in compare.looks.unlike([(pair.old[0], pair.new[0]) for pair in likely])
-    }
+    likely = [
+        (pair.old[1], pair.new[1])
+        for pair in (*pairs, *more)
+        if wants(pair.old[1].name) or wants(pair.new[1].name)
+    ]
+    old, new = readers
+    functions = [(old.function_of(one), new.function_of(other)) for one, other in likely]
+    unlike = {id(one) for one, _ in compare.looks.unlike(functions)}
     rows = []
-    for pair in likely:
-        (one, before), (other, after) = pair.old, pair.new
+    for (before, after), (one, other) in zip(likely, functions, strict=True):
         changes: list[Change] = []
         if id(one) in unlike:
             _, _, changes = compare(one, other)
-        readers[0].read_launch(before, one)
-        readers[1].read_launch(after, other)
+        old.read_launch(before)
+        new.read_launch(after)
         rows.append((before, after, changes))
     return rows
 
@@ -273,7 +270,9 @@ class _Looks:
         return (
             self.same_parts(one, other)
             and (not one.owns_section or self._same_attributes(one, other))
-            and ((not old.capsules and not new.capsules) or self._same_capsule(one.name, other.name))
+            and (
+                (not old.capsules and not new.capsules) or self._same_capsule(one.name, other.name)
+            )
         )
 
     def same_code(self, one: Function, other: Function) -> bool:
@@ -382,7 +381,7 @@ class _Looks:
         return _tail_of(name), _tail_of(name_too)
 
     def _same_kind(self, at: int, at_too: int, tails: tuple[bytes, bytes]) -> bool:
-        """Whether the names of two sections are the same but for their ends; in doubt it says no."""
+        """Whether names of sections are the same but for their ends; in doubt it says no."""
         names, names_too = self._names
         end, end_too = names.find(0, at), names_too.find(0, at_too)
         if min(end, end_too) < 0:
@@ -451,10 +450,7 @@ class _Looks:
 
     def same_notes(self) -> bool:
         """Whether all notes are the same; in doubt it says no."""
-        old, new = (
-            [index for index, row in enumerate(rows) if row[1] == codes.SHT_NOTE]
-            for rows in self._rows
-        )
+        old, new = (reader.notes for reader in self.readers)
         return len(old) == len(new) and all(
             self._same_name(self._rows[0][index][0], self._rows[1][index_too][0])
             and self._same_section(index, index_too)
@@ -487,6 +483,11 @@ def _have_same_symbols(old: ImageReader, new: ImageReader) -> bool:
     )
     if any(len(one.rows) != len(two.rows) for one, two in zip(tables, tables_too, strict=True)):
         return False
+    if all(
+        one.strings.data == two.strings.data and one.rows == two.rows
+        for one, two in zip(tables, tables_too, strict=True)
+    ) and _have_same_sections(old, new):
+        return True
     # most images without the same names differ early
     return all(
         one == other
@@ -495,6 +496,13 @@ def _have_same_symbols(old: ImageReader, new: ImageReader) -> bool:
             _symbol_names(old, symbols), _symbol_names(new, symbols_too), strict=True
         )
     )
+
+
+def _have_same_sections(old: ImageReader, new: ImageReader) -> bool:
+    """Whether two images have the same sections by number and name."""
+    one, other = old.cubin.elf, new.cubin.elf
+    names, names_too = ([row[0] for row in elf.section_rows] for elf in (one, other))
+    return names == names_too and one.shstrtab.data == other.shstrtab.data
 
 
 def read_symbols(reader: ImageReader) -> None:
