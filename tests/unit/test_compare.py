@@ -8,14 +8,16 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import random
 import re
 import struct
 import subprocess
 import sys
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,7 +27,7 @@ from jsonschema import Draft202012Validator
 import cubinspec
 from cubinspec import Cubin
 from cubinspec.cli import main
-from cubinspec.compare.builds import Question, _second, compare_files
+from cubinspec.compare.builds import Question, _again, _second, compare_files
 from cubinspec.compare.changes import GROUPS, expanded, known_words
 from cubinspec.compare.diff import (
     IDENTICAL,
@@ -36,12 +38,13 @@ from cubinspec.compare.diff import (
 )
 from cubinspec.compare.facts import ImageFacts, ImageReader, outlines_of
 from cubinspec.compare.fingerprint import LEVELS, of_file, of_image
-from cubinspec.compare.match import SAME_BUT_HASH, SAME_CODE
+from cubinspec.compare.match import SAME_BUT_HASH, SAME_CODE, SAME_NAME
 from cubinspec.compare.names import base_name, likeness, stable_name, words_of
 from cubinspec.compare.pairs import differ_in_notes_only
-from cubinspec.compare.read import read_facts
+from cubinspec.compare.read import _essence, are_same_texts, read_facts
 from cubinspec.compare.render import change_text, markdown, record, text_lines
 from cubinspec.compare.streams import said
+from cubinspec.containers import images
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.errors import CubinError
 from cubinspec.format.sections import RELOCATION_TYPES, occupies_file
@@ -644,6 +647,88 @@ def test_images_that_differ_in_notes_only_are_not_compared_by_function(name, tmp
     assert record(found) == expected
     assert found.compared == len(cubin.functions)
     assert found.images[0].noise
+
+
+def hashed(rng):
+    return b"call _INTERNAL_%08x_4_a_cu_12345678_1_;" % rng.getrandbits(32)
+
+
+@pytest.mark.parametrize("step", [64, 256, 1 << 16])
+def test_texts_are_the_same_line_by_line_or_as_a_whole(step, monkeypatch):
+    """What counts of a text is defined as a whole; lines are looked at first."""
+    monkeypatch.setattr("cubinspec.compare.read._STEP", step)
+    rng, equal = random.Random(step), 0
+    for _ in range(1000):
+        pool = [b"add r1;", b"// c", b"\t.loc 1 2", b'.file 1 "x"', b"", b"ab", b"a\rb", b"\x01"]
+        lines = [rng.choice([*pool, hashed(rng)]) for _ in range(rng.randrange(60))]
+        if rng.random() < 0.3:
+            debug = rng.choice([b".section .debug", b"\t.section x", b"// .section", b"} .section"])
+            lines.insert(rng.randrange(len(lines) + 1), debug)
+        other = []
+        for line in lines:
+            edits = {1: [b"x"], 2: [line, b"// more"], 3: [b".loc 9"], 4: [line[:1], line[1:]]}
+            change = edits.get(rng.randrange(100), [line])
+            other += [hashed(rng)] if line.startswith(b"call") else change
+        texts = [b"\n".join(each) + rng.choice([b"", b"\n"]) for each in (lines, other)]
+        views = [SimpleNamespace(kind="ptx", view=partial(_view, text)) for text in texts]
+        same = _essence(texts[0]) == _essence(texts[1])
+        assert are_same_texts(*views, None, None) == same, texts
+        equal += same
+    assert 100 < equal < 900
+
+
+def _view(text, arena):
+    return memoryview(text)
+
+
+def moved(folder):
+    """Two libraries; in the new one a function has the name that one of another image had."""
+    first, second = (
+        to_yaml((DATA / f"{name}.cubin").read_bytes())
+        for name in ("kernels.sm_90.exe", "calls.sm_90.rel")
+    )
+    sides = {
+        "old": (first, second),
+        "new": (
+            first.replace("named_barriers", "never_returns"),
+            second.replace("never_returns", "moved_away"),
+        ),
+    }
+    return [library(folder / word, *map(from_yaml, texts)) for word, texts in sides.items()]
+
+
+def test_a_function_that_another_image_has_now_is_matched(tmp_path, monkeypatch):
+    """What seems to be renamed beside it is not, and is read again."""
+    old, new = moved(tmp_path)
+    again = []
+
+    def noted(item, arena):
+        again.append(item)
+        return _again(item, arena)
+
+    monkeypatch.setattr("cubinspec.compare.builds._again", noted)
+    for one, other in ((old, new), (new, old)):
+        found = compare_files(one, other)[0]
+        assert record(found) == by_facts(one, other)
+        assert {pair.how for pair in found.matches.functions} == {SAME_NAME}
+    assert len(again) == 4
+    assert all(len(places) == 1 for _, places in again)
+
+
+def test_an_image_that_cannot_be_read_again_is_one_no_more(tmp_path, monkeypatch):
+    old, new = moved(tmp_path)
+    _, broken = images(old)
+
+    def refused(item, arena):
+        image, _ = item
+        return CubinError("broken") if str(image) == str(broken) else _again(item, arena)
+
+    monkeypatch.setattr("cubinspec.compare.builds._again", refused)
+    found, before, after = compare_files(old, new)
+    assert len(before.faults) == 1
+    assert not after.faults
+    assert len(found.matches.new_images) == 1
+    assert len(found.matches.images) == 1
 
 
 def test_an_image_that_is_broken_late_is_one_no_more(tmp_path):
