@@ -27,6 +27,7 @@ from cubinspec.compare.budget import (
 )
 from cubinspec.compare.lint import LINT_RULES
 from cubinspec.compare.read import read_facts
+from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
 
 ROOT = Path(__file__).parents[2]
@@ -120,6 +121,26 @@ def test_update_keeps_what_people_wrote(budget, capsys):
     assert 'name = "void"' not in new
     assert 'name = "empty"' in new
     assert main(["budget", "check", str(KERNELS), "--budget", str(budget)]) == 0
+
+
+def test_a_budget_is_checked_for_one_target(tmp_path, capsys):
+    """Nothing is said of entries and rules for others; only a whole budget is renewed."""
+    alone = str(DATA / "small.sm_90.exe.cubin")
+    path = tmp_path / "both"
+    names = ("small.sm_75.exe.cubin", "small.sm_90.exe.cubin")
+    path.write_bytes(container([entry_for((DATA / name).read_bytes()) for name in names]))
+    both, file = str(path), tmp_path / "kernels.toml"
+    file.write_text('[lint]\nrules = ["missing-target"]\ntargets = ["sm_75", "sm_90"]\n')
+    assert main(["budget", "update", both, "--budget", str(file)]) == 0
+    check = ["budget", "check", "--budget", str(file)]
+    assert main([*check, both]) == 0
+    assert main([*check, both, "--arch", "sm_90"]) == 0
+    assert main([*check, alone]) == 7
+    assert main([*check, alone, "--allow", "lint"]) == 3
+    assert main([*check, alone, "--arch", "90"]) == 0
+    assert main([*check, alone, "--arch", "80"]) == 2
+    assert main(["budget", "update", both, "--budget", str(file), "--arch", "90"]) == 2
+    assert "takes no --arch" in capsys.readouterr().err
 
 
 def test_names_and_patterns():

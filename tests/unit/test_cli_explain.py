@@ -152,7 +152,10 @@ def test_it_knows_the_keys_of_the_yaml_form(capsys: Capture) -> None:
 
 
 def test_it_knows_the_names_of_dwarf(capsys: Capture) -> None:
-    assert "name in the source" in outputs(capsys, "explain", "DW_AT_name")  # the spec's own
+    text = outputs(capsys, "explain", "DW_AT_name")  # the spec's own
+    assert text.startswith("DW_AT_name: DWARF")
+    assert "name in the source" in text
+    assert outputs(capsys, "explain", "dw_tag_VARIABLE").startswith("DW_TAG_variable: ")
     text = outputs(capsys, "explain", "DW_AT_type", "DW_OP_nothing")
     assert "0x49 (73)" in text
     assert "DW_OP" not in text

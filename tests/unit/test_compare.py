@@ -649,6 +649,35 @@ def test_images_that_differ_in_notes_only_are_not_compared_by_function(name, tmp
     assert found.images[0].noise
 
 
+def test_a_name_that_nothing_has_is_no_agreement(tmp_path, capsys):
+    """As with a target that nothing is for; a name in images that are the same counts."""
+    both = [
+        (DATA / f"{name}.cubin").read_bytes() for name in ("calls.sm_90.rel", "small.sm_90.rel")
+    ]
+    old = library(tmp_path / "old", *both)
+    new = library(tmp_path / "new", *reversed(both))
+    for other in (old, new):
+        assert main(["diff", old, other, "--match", "never_returns"]) == 0
+        assert capsys.readouterr().out.startswith("identical")
+        assert main(["diff", old, other, "--match", "nothing_has_it"]) == 2
+        said = capsys.readouterr()
+        assert not said.out
+        assert "no name has or matches 'nothing_has_it'" in said.err
+    assert main(["diff", old, new, "--match", "leaf", "--arch", "80"]) == 2
+
+
+def test_a_fingerprint_of_one_target(tmp_path, capsys):
+    both = [(DATA / f"calls.{kind}.cubin").read_bytes() for kind in ("sm_90.rel", "sm_100.rel")]
+    path = library(tmp_path / "both", *both)
+    alone = library(tmp_path / "alone", both[0])
+    assert main(["fingerprint", "--level", "image", "--arch", "90", path]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert main(["fingerprint", "--level", "image", alone]) == 0
+    assert line.split()[:2] == capsys.readouterr().out.split()[:2]
+    assert main(["fingerprint", "--arch", "sm_75", path]) == 1
+    assert "no cubin of those asked for" in capsys.readouterr().err
+
+
 def hashed(rng):
     return b"call _INTERNAL_%08x_4_a_cu_12345678_1_;" % rng.getrandbits(32)
 

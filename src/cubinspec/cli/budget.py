@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError, files_of, keep_inputs
+from cubinspec.cli.options import (
+    JSON_OPTIONS,
+    Arguments,
+    Option,
+    UsageError,
+    cubin_targets,
+    files_of,
+    keep_inputs,
+)
 from cubinspec.cli.output import report, write_output
-from cubinspec.cli.walking import RELOCATABLE, nothing_in, shown
+from cubinspec.cli.walking import CUBIN_ARCH, RELOCATABLE, nothing_in, shown
 from cubinspec.compare.budget import (
     KINDS,
+    LINT,
     UNREAD,
     Budget,
     Finding,
@@ -27,8 +36,8 @@ if TYPE_CHECKING:
     from cubinspec.compare.facts import ImageFacts
 
 USAGE = (
-    "init|check|update FILE... --budget KERNELS.TOML [--allow KINDS] [--sarif-out OUT]"
-    " [--junit-out OUT] [--github] [--json|--jsonl]"
+    "init|check|update FILE... --budget KERNELS.TOML [--allow KINDS] [--arch SM]"
+    " [--sarif-out OUT] [--junit-out OUT] [--github] [--json|--jsonl]"
 )
 OPTIONS = (
     Option("--budget", value="TOML", help="the budget (default: kernels.toml)"),
@@ -36,6 +45,7 @@ OPTIONS = (
     Option("--sarif-out", value="OUT", help="write SARIF 2.1.0 for code scanning"),
     Option("--junit-out", value="OUT", help="write JUnit XML"),
     Option("--github", help="annotations for GitHub in place of text"),
+    CUBIN_ARCH,
     RELOCATABLE,
     *JSON_OPTIONS,
 )
@@ -56,6 +66,8 @@ def run(arguments: Arguments) -> int:
     allowed = frozenset(w for t in arguments.values("--allow") for w in t.split(",") if w)
     for word in allowed - set(KINDS):
         raise UsageError(f"--allow takes {', '.join(KINDS)}, not {word!r}")
+    if action == "update" and arguments.flag("--arch"):
+        raise UsageError("update renews a budget for all targets; it takes no --arch")
     file = arguments.value("--budget") or "kernels.toml"
     keep_inputs(arguments, ("--sarif-out", "--junit-out"), [*paths, file])
     images, faults = _images(arguments, paths)
@@ -72,7 +84,8 @@ def run(arguments: Arguments) -> int:
         return _NOT_USABLE
     import datetime
 
-    findings = with_unread(check_budget(budget, images, datetime.date.today()), faults)
+    today, targets = datetime.date.today(), cubin_targets(arguments)
+    findings = with_unread(check_budget(budget, images, today, targets), faults)
     if action == "update":
         write_output(file, update_budget(budget, findings, images).encode())
         print(f"{shown(file)}: {_counts(findings)}")
@@ -95,11 +108,12 @@ def _images(arguments: Arguments, paths: list[str]) -> tuple[list[ImageFacts], l
     """The cubins of all files, and what could not be read."""
     images: list[ImageFacts] = []
     faults: list[CubinError] = []
+    targets = cubin_targets(arguments)
     for path in paths:
         try:
-            facts = read_facts(path, relocatable=arguments.flag("--relocatable"))
+            facts = read_facts(path, archs=targets, relocatable=arguments.flag("--relocatable"))
             if not facts.images and not facts.faults:
-                raise nothing_in(path, "cubin")
+                raise nothing_in(path, "cubin", chosen=targets is not None)
         except CubinError as error:
             faults.append(error)
             continue
@@ -133,9 +147,9 @@ def _show(
         print("\n".join(map(shown, github_lines(findings, budget))))
     elif not arguments.streams:
         for finding in sorted(findings, key=lambda f: (UNREAD, *KINDS).index(f.kind)):
-            print(
-                f"{finding.kind:<8} {shown(budget.file)}:{finding.line}  {shown(message(finding))}"
-            )
+            rule = f"  [{finding.property}]" if finding.kind == LINT else ""
+            place = f"{shown(budget.file)}:{finding.line}"
+            print(f"{finding.kind:<8} {place}  {shown(message(finding))}{rule}")
         print(_counts(findings))
 
 

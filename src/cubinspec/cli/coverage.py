@@ -45,16 +45,16 @@ def run(arguments: Arguments) -> int:
 
 def _print(records: list[dict[str, Any]], width: int | None) -> None:
     kinds = sorted({kind for record in records for kind in record["opaque"]})
-    rows = []
+    rows, counts = [], []
     for record in records:
         numbers = [record["size"], record["named"]]
         numbers += [record["opaque"].get(kind, 0) for kind in kinds]
         numbers += [record["padding"], record["unclaimed"]]
-        rows.append((*map(str, numbers), printable(record["file"])))
+        counts.append(numbers)
+        rows.append((*map(_grouped, numbers), printable(record["file"])))
     if len(rows) > 1:
-        *columns, _ = zip(*rows, strict=True)
-        sums = [str(sum(map(int, cells))) for cells in columns]
-        rows.append((*sums, f"all {len(rows)} files"))
+        sums = map(sum, zip(*counts, strict=True))
+        rows.append((*map(_grouped, sums), f"all {len(rows)} files"))
     words = ("size", "named", *kinds, "padding", "unclaimed")
     numbers_width = sum(
         max(map(len, (word, *cells))) + 2
@@ -66,6 +66,10 @@ def _print(records: list[dict[str, Any]], width: int | None) -> None:
             print_table(("bytes", "of"), list(zip(row, words, strict=False)), frozenset((1,)))
         return
     print_table((*words, "file"), rows, frozenset((len(words),)), width)
+
+
+def _grouped(number: int) -> str:
+    return f"{number:,}"
 
 
 def _print_sum(records: list[dict[str, Any]]) -> None:
@@ -81,5 +85,5 @@ def _print_sum(records: list[dict[str, Any]]) -> None:
         ("unclaimed", sum(record["unclaimed"] for record in records)),
         (f"all of {len(records)} files", size),
     ]
-    rows = [(name, str(count), f"{100 * count / size:.2f} %") for name, count in parts]
+    rows = [(name, f"{count:,}", f"{100 * count / size:.2f} %") for name, count in parts]
     print_table(("bytes of", "count", "share"), rows, frozenset((0,)))

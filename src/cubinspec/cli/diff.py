@@ -14,13 +14,13 @@ from cubinspec.cli.options import (
     pattern_of,
 )
 from cubinspec.cli.output import report, write_output
-from cubinspec.cli.walking import MATCH, RELOCATABLE, shown
+from cubinspec.cli.walking import MATCH, RELOCATABLE, said_nothing_fits, shown
 from cubinspec.compare.builds import Question, Side, compare_files
 from cubinspec.compare.changes import expanded, known_words
 from cubinspec.compare.diff import Difference
 from cubinspec.compare.render import markdown, record, text_lines
 from cubinspec.errors import FileAccessError
-from cubinspec.report.names import readable
+from cubinspec.report.names import matcher, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def run(arguments: Arguments) -> int:
     if unopened:  # nothing was read of the other file
         return _NOT_USABLE
     usable = [_usable(side, arguments) for side in (old, new)]
-    if not all(usable):
+    if not all(usable) or said_nothing_fits(pattern, _named(found, question, paths)):
         return _NOT_USABLE
     try:
         _show(arguments, found, *paths)
@@ -136,6 +136,24 @@ def _usable(side: Side, arguments: Arguments) -> bool:
 
         report(nothing_in(side.path, "cubin", chosen=arguments.flag("--arch")))
     return not side.is_empty
+
+
+def _named(found: Difference, question: Question, paths: list[str]) -> int:
+    """How many functions of the asked name there are, at least."""
+    matches = found.matches
+    count = found.compared + len(matches.new) + len(matches.gone)
+    if count or question.pattern is None or any(found.unread):
+        return 1
+    from cubinspec.containers import images
+
+    # names in images that both files have were not read
+    fits = matcher(question.pattern)
+    for image in images(paths[0]):
+        if image.kind == "cubin" and question.wants(image):
+            with image.cubin() as cubin:
+                if any(map(fits, cubin.functions.names)):
+                    return 1
+    return 0
 
 
 def _show(arguments: Arguments, found: Difference, old: str, new: str) -> None:

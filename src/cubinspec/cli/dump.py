@@ -83,7 +83,7 @@ def _say_none(cubin: Cubin, pattern: str | None) -> None:
 
 
 def _print_header(cubin: Cubin, record: dict[str, Any]) -> None:
-    print(heading(f"{printable(cubin.name)}: {cubin.arch}, {cubin.size} bytes"))
+    print(heading(f"{printable(cubin.name)}: {cubin.arch}, {cubin.size:,} bytes"))
     flags = record.pop("flags")
     print("  " + _pairs(record))
     print("  e_flags: " + _pairs(flags))

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError, pattern_of
+from cubinspec.cli.options import (
+    JSON_OPTIONS,
+    Arguments,
+    Option,
+    UsageError,
+    cubin_targets,
+    pattern_of,
+)
 from cubinspec.cli.output import report
-from cubinspec.cli.walking import MATCH, RELOCATABLE, nothing_in, said_nothing_fits, shown
+from cubinspec.cli.walking import (
+    CUBIN_ARCH,
+    MATCH,
+    RELOCATABLE,
+    nothing_in,
+    said_nothing_fits,
+    shown,
+)
 from cubinspec.compare.fingerprint import LEVELS, of_file, of_function, of_image
 from cubinspec.compare.read import FileFacts, read_facts
 from cubinspec.errors import CubinError
@@ -15,12 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-USAGE = "FILE... [--level LEVEL] [--functions] [--match PATTERN] [--json|--jsonl]"
+USAGE = "FILE... [--level LEVEL] [--functions] [--match PATTERN] [--arch SM] [--json|--jsonl]"
 OPTIONS = (
     Option(
         "--level", value="LEVEL", help=f"{', '.join(LEVELS)} (default: file; kernel for functions)"
     ),
     Option("--functions", help="one line per kernel and function, not per file or image"),
+    CUBIN_ARCH,
     MATCH,
     RELOCATABLE,
     Option("--mangled", help="names as they are in the file"),
@@ -46,10 +61,11 @@ def run(arguments: Arguments) -> int:
 
         out = Records("fingerprint", arguments)
     name_of = str if arguments.flag("--mangled") else readable
+    targets = cubin_targets(arguments)
     status = count = 0
     for path in arguments.files():
         try:
-            facts = read_facts(path, relocatable=arguments.flag("--relocatable"))
+            facts = read_facts(path, archs=targets, relocatable=arguments.flag("--relocatable"))
         except CubinError as error:
             report(error)
             status = 1
@@ -57,7 +73,7 @@ def run(arguments: Arguments) -> int:
         for fault in facts.faults:
             report(fault)
         if not facts.images and not facts.faults:
-            report(nothing_in(path, "cubin"))
+            report(nothing_in(path, "cubin", chosen=targets is not None))
         if facts.faults or not facts.images:
             status = 1
             if level == "file":  # a hash of a part would pass for one of the whole

@@ -259,15 +259,25 @@ def _read_limit(entry: Entry, word: str, value: Any, refuse: Any) -> None:
 
 
 def check_budget(
-    budget: Budget, images: Iterable[ImageFacts], today: datetime.date
+    budget: Budget,
+    images: Iterable[ImageFacts],
+    today: datetime.date,
+    targets: frozenset[str] | None = None,
 ) -> list[Finding]:
-    """Compare kernels with their budget; the findings are in the order of the file."""
+    """Compare kernels with their budget; the findings are in the order of the file.
+
+    Args:
+        targets: those that the images are for, where others were left out; nothing is said of
+            entries for these.
+    """
     images = list(images)
     kernels = [(image, kernel) for image in images for kernel in image.kernels]
     findings: list[Finding] = []
     covered: set[int] = set()
     for entry, matched in matching(budget, kernels):
         covered.update(id(kernel) for _, kernel in matched)
+        if not matched and targets is not None and entry.arch not in targets:
+            continue
         if not matched:
             text = "no kernel has this name any more"
             findings.append(Finding(GONE, entry.line, entry.name, entry.arch, "", text))
@@ -280,7 +290,7 @@ def check_budget(
     if budget.lint is not None:
         findings += [
             Finding(LINT, budget.lint.line, name, arch, path, text, rule)
-            for rule, name, arch, path, text in lint(images, budget.lint)
+            for rule, name, arch, path, text in lint(images, budget.lint.among(targets))
         ]
     for image, kernel in kernels:
         if id(kernel) not in covered:

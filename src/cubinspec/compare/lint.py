@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cubinspec.compare.facts import UNKNOWN
-from cubinspec.report.names import readable
 from cubinspec_generated.codes import ST_BIND_SHIFT, STB_GLOBAL, STB_WEAK
 from cubinspec_generated.tables.arch import LIMITS
 
@@ -33,6 +32,12 @@ class Lint:
     rules: tuple[str, ...]
     targets: tuple[str, ...] = ()
 
+    def among(self, targets: frozenset[str] | None) -> Lint:
+        """The same for some targets only; ``None``: all."""
+        if targets is None:
+            return self
+        return replace(self, targets=tuple(arch for arch in self.targets if arch in targets))
+
 
 def _binding(kernel: FunctionFacts) -> int:
     info, _ = kernel["symbol"]
@@ -41,16 +46,16 @@ def _binding(kernel: FunctionFacts) -> int:
 
 
 def _weak(image: ImageFacts, kernel: FunctionFacts) -> str:
-    return "the kernel is weak" if _binding(kernel) == STB_WEAK else ""
+    return "the symbol of the kernel is weak" if _binding(kernel) == STB_WEAK else ""
 
 
 def _external(image: ImageFacts, kernel: FunctionFacts) -> str:
-    return "the kernel can be seen from outside" if _binding(kernel) == STB_GLOBAL else ""
+    return "the symbol of the kernel is global" if _binding(kernel) == STB_GLOBAL else ""
 
 
 def _spills(image: ImageFacts, kernel: FunctionFacts) -> str:
     stack = kernel["frame"] or kernel["local"]
-    return f"the kernel keeps {stack} bytes per thread in local memory" if stack else ""
+    return f"the kernel uses {stack} bytes of local memory per thread" if stack else ""
 
 
 def _at_limit(image: ImageFacts, kernel: FunctionFacts) -> str:
@@ -59,11 +64,15 @@ def _at_limit(image: ImageFacts, kernel: FunctionFacts) -> str:
     limits = LIMITS.get(int(number), {}) if number.isdecimal() else {}
     known = [limit for limit in (most, limits.get("max_registers_per_thread")) if limit]
     reached = bool(known) and registers is not None and registers >= min(known)
-    return f"the kernel has all {min(known)} registers that it may have" if reached else ""
+    return f"the kernel uses all {min(known)} registers that a thread may have" if reached else ""
 
 
 def _open_stack(image: ImageFacts, kernel: FunctionFacts) -> str:
-    return "nobody knows the stack of the kernel" if kernel["stack"] == UNKNOWN else ""
+    return (
+        "the stack size of the kernel is unknown, as it is recursive"
+        if kernel["stack"] == UNKNOWN
+        else ""
+    )
 
 
 _OF_KERNELS: dict[str, Callable[[ImageFacts, FunctionFacts], str]] = {
@@ -104,7 +113,7 @@ def lint(images: Iterable[ImageFacts], asked: Lint) -> Iterator[Fault]:
         for image in images:
             debug = [name for name in image.noise["debug"] if name != ".debug_frame"]
             if debug:
-                text = f"the image has {' '.join(debug)}"
+                text = f"the image has debug data: {' '.join(debug)}"
                 yield "debug-data", "", image.arch, image.path, text
 
 
@@ -116,7 +125,7 @@ def _missing(images: list[ImageFacts], targets: tuple[str, ...]) -> Iterator[Fau
     for name, archs in homes.items():
         for target in targets:
             if target not in archs:
-                text = f"{readable(name)} has no code for {target}"
+                text = "there is no code for this target"
                 yield "missing-target", name, target, "", text
 
 
@@ -125,5 +134,5 @@ def _duplicates(images: list[ImageFacts]) -> Iterator[Fault]:
     for image in images:
         same = first.setdefault(image.body, image)
         if same is not image:
-            text = f"the image is the same as {same.path}"
+            text = f"the image is the same, byte for byte, as {same.path}"
             yield "duplicate-image", "", image.arch, image.path, text

@@ -72,15 +72,19 @@ def _of_dwarf(word: str) -> Iterator[Entry]:
     """The name of DWARF that a word is: as the spec has it, else as pyelftools knows it."""
     if not word.upper().startswith("DW_"):
         return
-    for group, entry in entries_of(load_table("constants")):
-        if word.upper() in names_of(entry):
-            yield {"table": "constants", "group": group, "subject": "DWARF", "entry": entry}
-            return
     from elftools.dwarf import constants, enums
 
-    named = {**vars(constants), **enums.ENUM_DW_AT, **enums.ENUM_DW_FORM, **enums.ENUM_DW_TAG}
-    if isinstance(named.get(word), int):
-        entry = {"name": word, "value": named[word], "evidence": "documented"}
+    known = {**vars(constants), **enums.ENUM_DW_AT, **enums.ENUM_DW_FORM, **enums.ENUM_DW_TAG}
+    spellings = {name.upper(): name for name in known if name.startswith("DW_")}
+    for group, entry in entries_of(load_table("constants")):
+        if word.upper() in names_of(entry):
+            # tables have capitals only, as names in generated code do
+            named = {**entry, "name": spellings.get(entry["name"], entry["name"])}
+            yield {"table": "constants", "group": group, "subject": "DWARF", "entry": named}
+            return
+    name = word if word in known else spellings.get(word.upper(), "")
+    if isinstance(known.get(name), int):
+        entry = {"name": name, "value": known[name], "evidence": "documented"}
         yield {"table": "DWARF", "group": "names", "subject": "DWARF", "entry": entry}
 
 
