@@ -10,6 +10,7 @@ import pytest
 
 from cubinspec.cli import COMMANDS, main
 from cubinspec.cli.output import csv_cell, printable
+from cubinspec.cli.walking import write_csv
 from cubinspec.format.escapes import unescaped
 from cubinspec_writer.editor import rename
 from tools.corpus.containers import PTX, container, cubin, entry_for, zip_of
@@ -79,6 +80,16 @@ def test_no_control_character_of_a_wrong_command_line_comes_out(
         assert _is_clean(printed.err), printed.err[:300]
     main([EVIL])
     assert _is_clean(capsys.readouterr().err)
+
+
+def test_a_table_is_what_the_module_csv_writes(capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["", "plain", "a,b", 'a"b', '"', ",", "a b ", "=1+1", "a\nb", "\udcff", "é", "\t"]
+    rows = [[text, number, None, True] for text in texts * 40 for number in (0, -1, 1 << 70)]
+    write_csv(texts, iter(rows))
+    expected = io.StringIO(newline="")
+    writer = csv.writer(expected, lineterminator="\n")
+    writer.writerows([[csv_cell(value) for value in row] for row in (texts, *rows)])
+    assert capsys.readouterr().out == expected.getvalue()
 
 
 def test_formulas_and_control_characters_in_csv_are_escaped_and_can_be_read_back(

@@ -56,6 +56,9 @@ def test_the_peak_is_the_childs_own(stopwatch: Stopwatch) -> None:
 def test_a_failing_command_is_not_measured(stopwatch: Stopwatch) -> None:
     with pytest.raises(CommandFailed, match="exit status 3"):
         stopwatch.run(python("raise SystemExit(3)"))
+    with pytest.raises(CommandFailed) as told:
+        stopwatch.run(python("raise SystemExit('cubinspec: /a/folder/file: is full (/b/c d)')"))
+    assert str(told.value).endswith("exit status 1; cubinspec: file: is full (c d)")
 
 
 def test_the_median_is_taken_figure_by_figure() -> None:

@@ -80,24 +80,34 @@ class Shape:
         launch_mask: picks the bits of a stream, as a number, that say what matters for a launch.
             Offsets of instructions and numbers of symbols are left out, in which kernels differ
             that are else alike.
+        launch_parts: where those bits are: starts and ends.
     """
 
-    __slots__ = ("launch_mask", "num_params", "places")
+    __slots__ = ("launch_mask", "launch_parts", "num_params", "places")
 
     def __init__(self, rows: list[InfoRow]) -> None:
         self.places: dict[int, int] = {code: at for at, _, code, _, _ in rows}
         self.num_params: int = 0
         masks = []
-        for _, _, code, _, payload in rows:
+        parts: list[tuple[int, int]] = []
+        for at, _, code, _, payload in rows:
             size = HEAD_BYTES + len(payload)
             if code not in _LAUNCH:
                 masks.append(bytes(size))
-            elif code == EIATTR_PARAM_CBANK:  # its first word is a symbol
+                continue
+            skipped = len(_SYMBOL_MASK) if code == EIATTR_PARAM_CBANK else 0
+            parts.append((at + skipped, at + size))
+            if code == EIATTR_PARAM_CBANK:  # its first word is a symbol
                 masks.append(_SYMBOL_MASK[:size].ljust(size, b"\xff"))
             else:
                 self.num_params += code in _PARAMETERS
                 masks.append(b"\xff" * size)
         self.launch_mask: int = int.from_bytes(b"".join(masks), "little")
+        self.launch_parts: list[tuple[int, int]] = parts
+
+    def launch_bytes(self, body: bytes) -> bytes:
+        """What a stream of this shape says of a launch."""
+        return b"".join([body[start:stop] for start, stop in self.launch_parts])
 
 
 def find_shape(body: bytes) -> tuple[Shape | None, int]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     Key = TypeVar("Key")
     Text = TypeVar("Text")
 
-#: Texts that are kept of resources, and of attributes with parameters.
-_MAX_KEPT = 1 << 10
+#: Texts that are kept of resources, launches, parameters and attributes.
+_MAX_KEPT = 1 << 12
 
 
 def kernel_records(cubin: Cubin, *, every_function: bool = False) -> list[dict[str, Any]]:
@@ -62,6 +62,9 @@ class KernelTexts:
         self._encode = encode
         self._numbers: dict[Numbers, str] = {}
         self._launches: dict[Launch, tuple[str, str]] = {}
+        #: Bytes that matter for a launch -> texts of it and of the parameters.
+        self._params: dict[bytes, tuple[str, str]] = {}
+        self._attributes: dict[tuple[int, ...], str] = {}
 
     def text_of(self, function: Function, reason: str) -> str:
         """The keys of a function's record from ``registers`` on, without brackets.
@@ -86,12 +89,23 @@ class KernelTexts:
         )
 
     def _launch_texts(self, function: Function) -> tuple[str, str]:
-        launch = function.launch
-        lists = {
-            "params": [parameter_record(parameter) for parameter in function.params],
-            "attributes": attribute_names(launch.codes),
-        }
-        return self._encode(launch.as_dict())[1:-1], self._encode(lists)[1:-1]
+        """Texts of the launch, and of parameters and attributes.
+
+        Many streams differ in one of these only, or in neither.
+        """
+        index, encode = function.info_index, self._encode
+        said = index.shape.launch_bytes(index.body)
+        texts = self._params.get(said)
+        if texts is None:
+            params = [parameter_record(parameter) for parameter in function.params]
+            launch = encode(function.launch.as_dict())[1:-1]
+            texts = _keep(self._params, said, (launch, encode(params)))
+        codes = tuple(index.shape.places)
+        attributes = self._attributes.get(codes)
+        if attributes is None:
+            attributes = _keep(self._attributes, codes, encode(attribute_names(codes)))
+        launch, params_text = texts
+        return launch, f'"params":{params_text},"attributes":{attributes}'
 
 
 def _keep(texts: dict[Key, Text], key: Key, text: Text) -> Text:

@@ -246,8 +246,11 @@ def scan_on_dask(
 def clean(rows: list[Row]) -> list[Row]:
     """Rows whose text can be written as UTF-8: stray bytes of names become escapes."""
     for row in rows:
+        unusual = [v for v in row.values() if type(v) is str and not v.isascii()]
+        if not unusual:
+            continue
         try:
-            "".join([value for value in row.values() if type(value) is str]).encode()
+            "".join(unusual).encode()
         except UnicodeEncodeError:
             for key, value in row.items():
                 if type(value) is str:
