@@ -19,7 +19,7 @@ from tools.bench.comparisons import (
     Inside,
     PeakLimit,
 )
-from tools.bench.here import NotHere, machine, resolve
+from tools.bench.here import NotHere, empty_scratch, machine, resolve
 from tools.bench.inputs import INPUTS, ROOT
 from tools.bench.measure import LEAST_ROUNDS, CommandFailed, Run, Stopwatch
 from tools.bench.modes import COMPILED, PACKAGES, PURE, Mode, modes, output
@@ -46,6 +46,7 @@ def compare(
     group, theirs = comparison.group, comparison.theirs
     limits = {PURE: comparison.limit, COMPILED: comparison.compiled or comparison.limit}
     load = os.getloadavg()[0]
+    empty_scratch()
     try:
         chosen = modes()
         commands = [resolve(comparison.ours, mode) for mode in chosen]

@@ -39,6 +39,11 @@ def _oracle(name: str) -> str:
         raise NotHere(str(error)) from error
 
 
+def empty_scratch() -> None:
+    """Remove what earlier commands wrote, which may be gigabytes."""
+    shutil.rmtree(CACHE / "scratch", ignore_errors=True)
+
+
 def _scratch() -> str:
     folder = CACHE / "scratch"
     folder.mkdir(parents=True, exist_ok=True)

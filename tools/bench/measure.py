@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+_FOLDERS = re.compile(r"(?<![^\s:'\"(=])/(?:[^\s/:]+/)*")
 LEAST_ROUNDS, MOST_ROUNDS = 5, 101
 
 
@@ -37,6 +39,18 @@ class Pair:
     ours: Run
     theirs: Run
     rounds: int
+
+
+def _reason(argv: Sequence[str]) -> str:
+    """What a command that failed says when it is run again.
+
+    Pages show it, and name no folder of the machine that wrote them.
+    """
+    done = subprocess.run(argv, capture_output=True, text=True, errors="replace", check=False)
+    if not done.returncode:
+        return "run again it does not fail"
+    last = done.stderr.strip().splitlines()[-1:] or ["it says nothing"]
+    return _FOLDERS.sub("", last[0])
 
 
 class Stopwatch:
@@ -69,8 +83,8 @@ class Stopwatch:
         self._process.stdin.flush()
         code, wall, cpu, peak = self._process.stdout.readline().split()
         if int(code):
-            # pages show it, and name no folder of the machine that wrote them
-            raise CommandFailed(f"{' '.join(map(os.path.basename, argv))}: exit status {code}")
+            words = " ".join(map(os.path.basename, argv))
+            raise CommandFailed(f"{words}: exit status {code}; {_reason(argv)}")
         return Run(float(wall), float(cpu), int(peak))
 
     def pair(self, ours: Sequence[str], theirs: Sequence[str], seconds: float) -> Pair:
