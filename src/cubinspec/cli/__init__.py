@@ -161,6 +161,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "print or write manual pages",
     ),
 }
+#: The code of all modules, which only a compiled wheel has.
+_BUNDLE = "modules.bundle"
 #: Package of the writing commands; an installation may lack it.
 _WRITER = "cubinspec_writer"
 
@@ -235,6 +237,11 @@ def entry() -> NoReturn:
     register_error("cubinspec.plain", _plain)
     sys.stdout.reconfigure(errors="cubinspec.plain")  # type: ignore[union-attr]
     _end_by_signals()
+    bundle = f"{__path__[0]}/{_BUNDLE}"
+    if os.access(bundle, os.R_OK):
+        from cubinspec.cli.bundle import install
+
+        install(bundle)
     _expect_objects(sys.argv[1:])
     try:
         status = main()
