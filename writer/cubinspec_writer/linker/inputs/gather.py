@@ -155,6 +155,8 @@ class _Gatherer:
         self.target = target_of(options, diagnostics)
         self.found = Gathered([], [])
         self.limit = newest_input(options)
+        #: By the number of the newest toolkit that made an input.
+        self._toolkits: dict[int, Toolkit] = {}
         self.archives: set[tuple[int, int]] = set()
         self.programs: set[int] = set()
         self.passed: set[str] = set()
@@ -163,7 +165,11 @@ class _Gatherer:
 
     def toolkit(self) -> Toolkit:
         """Whose nvlink the link imitates, by the inputs so far."""
-        return toolkit_for(self.options, self.found.newest)
+        newest = self.found.newest
+        found = self._toolkits.get(newest)
+        if found is None:
+            found = self._toolkits[newest] = toolkit_for(self.options, newest)
+        return found
 
     def add(self, item: Input) -> None:
         """Take one input of the command line."""

@@ -9,6 +9,13 @@ from cubinspec.values import FrozenValue, ValueObject
 
 #: First bytes of an archive, and of one whose members are files beside it.
 MAGIC, THIN_MAGIC = b"!<arch>\n", b"!<thin>\n"
+#: Letters, digits, and what becomes `_`, as a table of `bytes.translate`.
+_DIGITS, _CAPITALS, _SMALL = (
+    b"0123456789",
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    b"abcdefghijklmnopqrstuvwxyz",
+)
+_TO_WORDS = (b"_" * 48 + _DIGITS + b"_" * 7 + _CAPITALS + b"_" * 6 + _SMALL).ljust(256, b"_")
 
 
 class Library(FrozenValue):
@@ -81,7 +88,7 @@ class HostObject(ValueObject):
 
 def register_name(path: str) -> str:
     """The default name: the absolute path with `_` for all that is no letter or digit."""
-    return "".join(c if c.isascii() and c.isalnum() else "_" for c in os.path.abspath(path))
+    return os.path.abspath(path).encode("ascii", "replace").translate(_TO_WORDS).decode("ascii")
 
 
 def is_archive(data: bytes) -> bool:

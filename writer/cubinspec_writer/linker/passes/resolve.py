@@ -323,12 +323,21 @@ _COMPARED: Final = STO_CUDA_ENTRY | STO_CUDA_SPACE_MASK
 
 def _conflicts(job: Job, registered: Symbol, obj: InputObject, row: InSymbol) -> list[str]:
     """What speaks against taking two symbols of one name for the same thing."""
-    if (
-        row.kind == registered.kind == STT_FUNC
-        and not (row.other ^ registered.other) & _COMPARED
-        and (row.shndx == SHN_UNDEF or STB_WEAK in (row.bind, registered.bind))
-    ):
-        return []  # the most frequent case: a call of a function, or a weak copy of it
+    if row.kind == registered.kind:
+        differing = row.other ^ registered.other
+        if row.kind == STT_FUNC:
+            if not differing & _COMPARED and (
+                row.shndx == SHN_UNDEF
+                or registered.definition is None
+                or STB_WEAK in (row.bind, registered.bind)
+            ):
+                return []  # the most frequent cases: a call and its function, a weak copy
+        elif (
+            row.shndx == SHN_UNDEF
+            and row.size == registered.size
+            and not (differing or registered.common)
+        ):
+            return []  # a reserved variable, which every file names
     return list(_found_conflicts(job, registered, obj, row))
 
 
