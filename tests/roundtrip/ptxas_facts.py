@@ -6,6 +6,7 @@ Nothing of the layout is taken over: no section list, no symbol table, no string
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
 from struct import unpack
@@ -34,6 +35,7 @@ from cubinspec_writer.builder import (
     SharedVariable,
     Tool,
     Variable,
+    attributes,
 )
 from cubinspec_writer.builder.facts import Target, target
 from cubinspec_writer.builder.parts import BINDINGS
@@ -70,6 +72,10 @@ _COMPUTED = frozenset(
 )
 
 
+#: Attributes that kernels of programs for debuggers have of functions that they call, too.
+_INHERITED = frozenset(
+    CODE[f"EIATTR_{name}"] for name in ("NUM_BARRIERS", "EXTERNS", "CTAIDZ_USED")
+)
 #: Attributes of functions that stand in .nv.info of the module.
 _OF_FUNCTIONS = frozenset(
     CODE[f"EIATTR_{name}"]
@@ -103,6 +109,8 @@ class _Facts:
         self.for_debugger = any(
             section.name == ".nv_debug_info_reg_sass" for section in self.file.sections
         )
+        is_narrow = self.file.header.ei_class == ELFCLASS32
+        self.has_aliases = self.relocatable or (self.for_debugger and not is_narrow)
         planner = Planner(self.file)
         planner.number_symbols()
         self.entries = planner.symbol_entries
@@ -133,6 +141,12 @@ class _Facts:
         if isinstance(entry, Symbol) and not entry.name and not self.goal.family.capsule:
             return ".nv.reservedSmem.cap"
         return entry.name
+
+    def called(self, function: str) -> set[str]:
+        """What the call graph says that a function calls."""
+        graph = self.sections.get(".nv.callgraph")
+        rows = graph.body.rows if graph is not None else []
+        return {self.name(b) for a, b in rows if isinstance(b, int) and self.name(a) == function}
 
     def records(self, section: str) -> list[tuple[int, int, int, bytes]]:
         found = self.sections.get(section)
@@ -308,7 +322,7 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
             builder.functions.append(_function(facts, owned[id(section)], section))
     for symbol in facts.symbols:
         is_second = symbol.st_info & 15 == STT_FUNC and not symbol.st_size
-        if is_second and symbol.section and facts.relocatable:
+        if is_second and symbol.section and facts.has_aliases:
             builder.alias(symbol.name, owned[id(symbol.section)].name)
     _reserved_cap(facts, builder)
     reserved = facts.sections.get(".nv.shared.reserved.0")
@@ -334,7 +348,8 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     builder.tool_functions = [
         symbol.name
         for symbol in facts.symbols
-        if facts.relocatable and symbol.name.startswith("__cuda_sanitizer_")
+        if symbol.name.startswith("__cuda_sanitizer_")
+        if facts.relocatable or facts.for_debugger
         # with -sanitize=threadsteer they are local, and made with their code
         if symbol.st_info >> 4
     ]
@@ -389,7 +404,10 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     function.frame = facts.keyed("FRAME_SIZE", name) or 0
     function.stack = facts.keyed("MIN_STACK_SIZE", name) or 0
     function.stack_limit = facts.keyed("MAX_STACK_SIZE", name) or 0
-    records = facts.records(f".nv.info.{name}")
+    every = facts.records(f".nv.info.{name}")
+    records = _own_records(facts, every)
+    if facts.for_debugger and facts.is_final and not facts.goal.family.finalizer:
+        function.registers = text.registers
     by_code = {record[1]: record for record in records}
 
     def of(attribute: str) -> tuple[int, int, int, bytes] | None:
@@ -402,9 +420,9 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     )
     if found := of("MAXREG_COUNT"):
         function.max_registers = found[2]
-    if found := of("EXTERNS"):
+    if found := {record[1]: record for record in every}.get(CODE["EIATTR_EXTERNS"]):
         numbers = unpack(f"<{len(found[3]) // 4}I", found[3])
-        function.externs = [facts.name(number) for number in numbers]
+        function.externs = _own_externs(facts, name, list(numbers))
     if found := of("EXIT_INSTR_OFFSETS"):
         function.exit_offsets = list(unpack(f"<{len(found[3]) // 4}I", found[3]))
     if found := of("MAX_THREADS"):
@@ -453,6 +471,7 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
                 function.constants_parts[part.name] = (part.st_value, part.st_size)
             else:
                 function.constants_symbol = part.name
+                function.constants_own = part.st_size
         function.constants_relocations = facts.relocations(
             f".rel.nv.constant2.{name}", f".rela.nv.constant2.{name}"
         )
@@ -467,7 +486,8 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     made_as = mercury_name(f".nv.constant2.{name}")
     table = facts.made_as(f".rela.nv.constant2.{name}", f".rela{made_as}")
     is_early = table and table[0] < facts.named[".debug_frame"][0]
-    function.jump_tables = facts.goal.family.finalizer and bool(is_early)
+    is_elsewhere = constants is None and f".nv.resolvedrela{made_as}" in facts.dropped
+    function.jump_tables = facts.goal.family.finalizer and bool(is_early or is_elsewhere)
     if not rows:
         rows = facts.made_as(f".nv.constant0.{name}")
     function.mentioned = _mentioned(facts, code, min(rows, default=0))
@@ -492,11 +512,10 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     if facts.keeps_relocations or facts.for_debugger:
         _add_unknown(facts, function)
     _add_order(facts, function)
-    function.resolved = f".rela{code}" in facts.sections or (
-        not kernel and not facts.relocatable and f".rel{code}" in facts.dropped
-    )
-    is_usual = facts.goal.family.finalizer and not kernel and function.resolved
-    if not (is_usual or facts.relocatable):
+    is_finalized = facts.goal.family.finalizer
+    is_dropped = not kernel and not is_finalized and f".rel{code}" in facts.dropped
+    function.resolved = f".rela{code}" in facts.sections or (is_dropped and not facts.relocatable)
+    if not facts.relocatable:
         names = (f".rel{code}", f".rela{code}")
         made = [facts.file.history[at].name for at in facts.made_as(*names)]
         if all(one in facts.dropped for one in made):
@@ -514,7 +533,7 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
         )
         for part in facts.within[id(text)]
         if part is not symbol and part.st_info & 15 == STT_FUNC
-        if part.st_size or not facts.relocatable
+        if part.st_size or not facts.has_aliases
     ]
     # the records of what was made first stand last
     function.inner.sort(key=lambda part: -facts.framed.get(part.name, 0))
@@ -527,7 +546,7 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
             [
                 record
                 for kind, record in own.items()
-                if by_code.get(kind) != record
+                if record not in every
                 and kind
                 not in (
                     CODE["EIATTR_KPARAM_INFO"],
@@ -540,6 +559,33 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
             facts.relocations(f".nv.merc.rela.nv.constant.optimizer.{name}"),
         )
     return function
+
+
+def _own_records(
+    facts: _Facts, records: list[bodies.AttributeRecord]
+) -> list[bodies.AttributeRecord]:
+    """Attributes without those that a kernel of a program for debuggers has of its callees.
+
+    These stand behind its own, so that they break the order.
+    """
+    if not (facts.for_debugger and facts.is_final):
+        return records
+    found: list[bodies.AttributeRecord] = []
+    last = 0
+    for record in records:
+        rank = attributes.rank(record[1], finalizer=facts.goal.family.finalizer)
+        if rank >= last or record[1] not in _INHERITED:
+            found.append(record)
+            last = max(rank, last)
+    return found
+
+
+def _own_externs(facts: _Facts, function: str, numbers: list[int]) -> list[str]:
+    """Functions elsewhere that code calls itself; those of callees are computed."""
+    if not (facts.for_debugger and facts.is_final):
+        return [facts.name(number) for number in numbers]
+    own = facts.called(function)
+    return [facts.name(number) for number in numbers if facts.name(number) in own]
 
 
 def _mentioned(facts: _Facts, code: str, end: int) -> list[str]:
@@ -583,6 +629,13 @@ def _add_unknown(facts: _Facts, function: Function) -> None:
                 image = function.images[0].image if has_images else ""
                 rows.append(Relocation(at, 0, image, 1 if has_addend else None, True))
         return
+    images = [
+        one.name
+        for one in facts.within[id(facts.sections[function.section])]
+        if one.st_info in IMAGE_TYPES
+    ]
+    if rows and images != [part.name for part in function.parameters if part.image]:
+        rows += [Relocation(rows[-1].offset, 0, name, None, True) for name in images]
     have = {row.addend is not None for row in rows}
     for at, entry in enumerate(made):
         has_addend = entry.name == names[1]
@@ -712,6 +765,14 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
         variable.resolved = facts.had_relocations(section)
         if variable.resolved and start == 0:
             variable.function_ids = facts.function_ids(section)
+        twin = _bytes(facts, f".nv.merc{section.name}")
+        if variable.resolved and twin is not None and facts.extensible:
+            variable.mercury = twin[start:end]
+            variable.mercury_relocations = [
+                replace(row, offset=row.offset - start)
+                for row in facts.relocations(f".nv.merc.rela{section.name}")
+                if start <= row.offset < end
+            ]
         if section.name == ".nv.udt":
             variable.unified = facts.unified(part.name, ".nv.udt.entry")
         variable.managed = bool(part.st_other & 0x04)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from struct import unpack
+from typing import Any
 
 import pytest
 
@@ -569,7 +570,7 @@ def test_position_independent_files_of_32_bits_are_refused() -> None:
 
 
 def test_applied_relocations_of_contents_need_the_mercury_half() -> None:
-    """ptxas keeps them there in extensible programs; the builder has no place for them."""
+    """ptxas keeps them there in extensible programs."""
     builder = smallest("sm_100")
     builder.extensible = True
     builder.variable("table", "global", bytes(8))
@@ -578,6 +579,67 @@ def test_applied_relocations_of_contents_need_the_mercury_half() -> None:
     builder.functions[0].capsule = Capsule(bytes(16), 64)
     with pytest.raises(BadStructureError, match="applied relocations of contents"):
         builder.to_bytes()
+    table = builder.variables[0]
+    table.data, table.mercury = b"\1" * 8, bytes(8)
+    table.mercury_relocations = [Relocation(0, "R_MERCURY_PROG_REL64", "k")]
+    sections = Cubin.parse(builder.to_bytes()).sections
+    assert bytes(sections[".nv.global.init"].data) == b"\1" * 8
+    assert bytes(sections[".nv.merc.nv.global.init"].data) == bytes(8)
+    assert len(sections[".nv.merc.rela.nv.global.init"].data) == 24
+    assert not sections[".rela.nv.global.init"].data
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mercury": bytes(4)}, "4 bytes in the Mercury half"),
+        (
+            {"mercury_relocations": [Relocation(8, "R_MERCURY_PROG_REL64", "k")]},
+            "relocation at 0x8",
+        ),
+        ({"mercury": bytes(8), "resolved": False}, "contents of the Mercury half"),
+    ],
+)
+def test_contents_of_the_mercury_half_fit(change: dict[str, Any], message: str) -> None:
+    builder = smallest("sm_100")
+    builder.extensible = True
+    builder.functions[0].capsule = Capsule(bytes(16), 64)
+    table = builder.variable("table", "global", bytes(8))
+    table.resolved = True
+    table.mercury_relocations = [Relocation(0, "R_MERCURY_PROG_REL64", "k")]
+    for name, value in change.items():
+        setattr(table, name, value)
+    with pytest.raises(BadStructureError, match=message):
+        builder.to_bytes()
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90"])
+def test_kernels_of_programs_for_debuggers_state_what_their_callees_need(arch: str) -> None:
+    builder = smallest(arch)
+    builder.for_debugger = True
+    helper = builder.function("helper", CODE, registers=40)
+    helper.barriers = 3
+    helper.externs = ["vprintf", "malloc"]
+    builder.function("unreached", CODE, registers=90)
+    builder.extern("vprintf")
+    builder.extern("malloc")
+    builder.call("k", "helper")
+    builder.call("helper", "vprintf")
+    builder.call("helper", "malloc")
+
+    def stated() -> tuple[int | None, int | None, list[str]]:
+        cubin = Cubin.parse(builder.to_bytes())
+        kernel = next(one for one in cubin.kernels if one.name == "k")
+        rows = [row.payload for row in kernel.attributes if row.code == EIATTR_EXTERNS]
+        numbers = [number for row in rows for number in unpack(f"<{len(row) // 4}I", row)]
+        return kernel.registers, kernel.barriers, [cubin.symbols[one].name for one in numbers]
+
+    # with one kernel ptxas takes all functions for callees, and the last symbol comes first
+    assert stated() == (90, 3, ["malloc", "vprintf"])
+    builder.kernel("other", CODE, registers=8)
+    assert stated() == (40, 3, ["vprintf", "malloc"])
+    builder.extensible = True
+    assert stated() == (12, 0, [])
 
 
 def test_a_relocatable_file_may_ask_for_more_shared_memory_than_a_block_has() -> None:

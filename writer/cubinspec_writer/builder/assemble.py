@@ -327,7 +327,7 @@ def _add_notes(assembly: Assembly) -> None:
 def _module_records(assembly: Assembly, *, with_numbers: bool) -> list[AttributeRecord]:
     """``.nv.info``; without symbol numbers as long as they are not known."""
     index = assembly.index if with_numbers else no_index
-    records = module_records(module_rows(assembly.parts), index)
+    records = module_records(module_rows(assembly), index)
     return with_library_record(assembly.parts, assembly.target, records)
 
 

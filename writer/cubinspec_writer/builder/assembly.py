@@ -34,6 +34,7 @@ from cubinspec_generated.codes_sizes import (
 )
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import facts
+from cubinspec_writer.builder.call_tree import CallTree
 from cubinspec_writer.builder.parts import GLOBAL, LOCAL, Function, Relocation, binding_of
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Dropped, Section, Symbol
@@ -93,7 +94,7 @@ class Assembly:
         image_banks: kernels with images, in the order in which they were made.
         indexed: images with an index in a table that kernels share.
         parameter_banks: name of a kernel -> its constant bank 0.
-        late: name of a variable without a symbol yet -> the variable, its section and offset.
+        late: name of a variable without a symbol yet -> the variable.
         resolved: ids of data sections whose relocations were all applied.
         named_ids: names of functions' numbers that were made.
         function_ids: id of such a section -> functions that it names by number.
@@ -101,6 +102,9 @@ class Assembly:
         numbers: id of a section or symbol -> its symbol number; filled when all is made.
         undefined: symbols of other files that no relocation has named yet.
         unified: tables of unified functions and data.
+        call_tree: who calls whom.
+        mercury_contents: id of a section of data -> its bytes and relocations in the Mercury half,
+            where these are others than those of the SASS half.
         kept: ids of sections with a place for applied relocations, or without any that stay.
         instances: symbols of shared memory of dynamic size, made behind everything else.
         waiting_shared: variables in the memory of a kernel that is not made yet, with their
@@ -135,7 +139,7 @@ class Assembly:
         self.image_banks: list[ImageBank] = []
         self.indexed: set[str] = set()
         self.parameter_banks: dict[str, Section] = {}
-        self.late: dict[str, tuple[Variable, Section, int]] = {}
+        self.late: dict[str, Variable] = {}
         self.resolved: set[int] = set()
         self.named_ids: set[str] = set()
         self.function_ids: dict[int, list[str]] = {}
@@ -144,6 +148,8 @@ class Assembly:
         self.undefined = {symbol.name: symbol for symbol in parts.undefined}
         self.num_first_data = 0
         self.unified: list[Section] = []
+        self.call_tree = CallTree(parts)
+        self.mercury_contents: dict[int, tuple[bytes, list[Relocation]]] = {}
         self._function_symbols: dict[str, Symbol] = {}
         self.kept: set[int] = set()
         self.instances: list[Symbol] = []
@@ -231,7 +237,8 @@ class Assembly:
             own = [row for row in rows if (row.addend is None) == (prefix == ".rel")]
         left = [row for row in own if not row.applied]
         # the finalizer keeps a section without relocations, but for those of images
-        is_of_images = rows and all(self.parts.is_image(row.symbol) for row in rows)
+        named = [row.symbol for row in rows if row.symbol]
+        is_of_images = named and all(self.parts.is_image(name) for name in named)
         if not left and (not self.finalizer or (self.parts.names_shared and is_of_images)):
             self.drop_section(name)
         else:

@@ -71,6 +71,16 @@ def insert(records: list[AttributeRecord], record: AttributeRecord, *, finalizer
     records.append(record)
 
 
+def add_late(
+    records: list[AttributeRecord], late: list[AttributeRecord], *, finalizer: bool
+) -> None:
+    """Put records behind all that ptxas has made; the finalizer adds others behind them."""
+    first = rank(codes.EIATTR_CBANK_PARAM_SIZE, finalizer=finalizer)
+    own = [rank(record_code(one), finalizer=finalizer) < first for one in records]
+    at = own.count(True) if finalizer else len(records)
+    records[at:at] = late
+
+
 def record_code(record: AttributeRecord) -> int:
     """The attribute that a record is about."""
     _, code, _, _ = record

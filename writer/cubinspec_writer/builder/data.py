@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.builder.parts import Function, Relocation, ReservedVariable
 
 _MODULE_SHARED = ".nv_debug.shared"
-_ADDRESSES = ".nv.constant4"
+ADDRESSES = ".nv.constant4"
 _UNIFIED = ".nv.udt"
 _FUNCTION_ENTRIES, _DATA_ENTRIES = ".nv.uft.entry", ".nv.udt.entry"
 _ENTRY_ALIGN = 8
@@ -67,7 +67,7 @@ _DATA_SECTIONS = {
     ".nv.global": (SHT_CUDA_GLOBAL, SHT_NOBITS, SHF_WRITE | SHF_ALLOC),
     ".nv.global.init": (SHT_CUDA_GLOBAL_INIT, SHT_PROGBITS, SHF_WRITE | SHF_ALLOC),
     ".nv.constant3": (SHT_CUDA_CONSTANT_B3, SHT_PROGBITS, SHF_ALLOC),
-    _ADDRESSES: (SHT_CUDA_CONSTANT_B4, SHT_PROGBITS, SHF_ALLOC),
+    ADDRESSES: (SHT_CUDA_CONSTANT_B4, SHT_PROGBITS, SHF_ALLOC),
     _UNIFIED: (SHT_CUDA_UDT, SHT_CUDA_UDT, SHF_WRITE | SHF_ALLOC),
     _MODULE_SHARED: (SHT_CUDA_SHARED, SHT_NOBITS, SHF_WRITE | SHF_ALLOC),
 }
@@ -270,12 +270,10 @@ def _add_variable(assembly: Assembly, variable: Variable) -> None:
     if variable.function:
         _add_moved_shared(assembly, variable)
         return
-    if variable.name not in assembly.places:
-        name = _section_of(assembly, variable)
-        _add_variable_section(assembly, name)
-        if name == _UNIFIED:
-            _add_entries(assembly, _DATA_ENTRIES, SHT_CUDA_UDT_ENTRY)
-    section, offset = assembly.places[variable.name]
+    if is_late(variable) or _is_of_other_function(assembly, variable):
+        assembly.late[variable.name] = variable
+        return
+    section, offset = _place(assembly, variable)
     if variable.space == SHARED and assembly.parts.names_shared:
         # one whose size is known at the launch stands behind the others, if there are others
         if assembly.parts.for_debugger or section.has_symbol is None:
@@ -286,10 +284,25 @@ def _add_variable(assembly: Assembly, variable: Variable) -> None:
         elif assembly.parts.makes_linker_names:
             is_last = assembly.parts.written.notes
             (assembly.globals if is_last else assembly.history).append(Dropped(variable.name))
-    elif is_late(variable) or _is_of_other_function(assembly, variable):
-        assembly.late[variable.name] = (variable, section, offset)
     else:
         add_variable_symbol(assembly, variable, section, offset)
+
+
+def _place(assembly: Assembly, variable: Variable) -> tuple[Section, int]:
+    """Section and offset of a variable; the first one there makes the section."""
+    if variable.name not in assembly.places:
+        name = _section_of(assembly, variable)
+        _add_variable_section(assembly, name)
+        if name == _UNIFIED:
+            _add_entries(assembly, _DATA_ENTRIES, SHT_CUDA_UDT_ENTRY)
+    return assembly.places[variable.name]
+
+
+def add_late(assembly: Assembly, name: str) -> None:
+    """Make the symbol of a variable that waits for what it holds the address of."""
+    variable = assembly.late.pop(name, None)
+    if variable is not None:
+        add_variable_symbol(assembly, variable, *_place(assembly, variable))
 
 
 def _add_module_shared(assembly: Assembly) -> None:
@@ -350,7 +363,7 @@ def mention_in_data(assembly: Assembly, sections: list[tuple[Section, list[Reloc
     for one, number in zip(assembly.parts.variables, order.values(), strict=True):
         for row in one.relocations:
             of_variables.setdefault(row.symbol, number)
-    waiting = {variable.relocations[0].symbol for variable, _, _ in assembly.late.values()}
+    waiting = {variable.relocations[0].symbol for variable in assembly.late.values()}
     for _, relocations in sections:
         for row in sorted(relocations, key=lambda row: of_variables.get(row.symbol, len(order))):
             if row.symbol not in assembly.undefined and row.symbol not in waiting:
@@ -371,24 +384,37 @@ def _is_of_other_function(assembly: Assembly, variable: Variable) -> bool:
     if variable.space != ADDRESS:
         return False
     symbol = variable.relocations[0].symbol
+    first = parts.functions[:1]
+    calls = assembly.call_tree.calls
+    if not parts.is_optimized and any(symbol in calls.get(one.name, ()) for one in first):
+        return False
     if symbol in assembly.undefined:
-        # in executables those that the first function calls are made at once
-        early = [] if parts.relocatable else parts.functions[:1]
-        is_early = any(symbol in function.externs for function in early)
+        # those that the first function calls are made at once
+        is_early = any(symbol in function.externs for function in first)
         return not is_early and any(symbol in one.externs for one in parts.functions)
     if not parts.relocatable:
         return False
     function = assembly.functions.get(symbol)
-    if function is None or function is parts.functions[0] or function.unified is not None:
+    if function is None or function.unified is not None:
+        return False
+    if function is parts.functions[0] and not parts.is_library:
         return False
     return all(name != symbol for kind, name, _ in parts.edges if kind == ADDRESS_TAKEN)
 
 
 def add_address(assembly: Assembly, function: str) -> None:
     """Make the symbol of the constant with the address of a function, if it waits for that."""
-    found = assembly.late.pop(ADDRESS_PREFIX + function, None)
-    if found is not None:
-        add_variable_symbol(assembly, *found)
+    add_late(assembly, ADDRESS_PREFIX + function)
+
+
+def add_helper_address(assembly: Assembly, name: str) -> None:
+    """Make the symbol of a table of unified functions, or of the constant with its address."""
+    if assembly.parts.position_independent and name in UNIFIED_SYMBOLS:
+        add_unified(assembly, name)
+    variable = assembly.late.get(name)
+    if variable is not None:
+        add_unified(assembly, variable.relocations[0].symbol)
+        add_late(assembly, name)
 
 
 def add_variable_symbol(
@@ -410,7 +436,7 @@ def add_variable_symbol(
 
 def _section_of(assembly: Assembly, variable: Variable) -> str:
     if variable.space == ADDRESS and (assembly.relocatable or assembly.parts.keeps_relocations):
-        return _ADDRESSES
+        return ADDRESSES
     if variable.space == "constant":
         return ".nv.constant3"
     if variable.unified is not None and assembly.relocatable:
@@ -451,7 +477,7 @@ def _add_variable_section(assembly: Assembly, name: str) -> None:
             data[at : at + size] = bytes(size) if variable.data is None else variable.data
         places.append((variable.name, at))
         # ptxas goes through initial contents from the last variable to the first
-        at_place = 0 if name != _ADDRESSES else len(relocations)
+        at_place = 0 if name != ADDRESSES else len(relocations)
         relocations[at_place:at_place] = [
             replace(one, offset=at + one.offset) for one in variable.relocations
         ]
@@ -471,10 +497,28 @@ def _add_variable_section(assembly: Assembly, name: str) -> None:
         section.has_symbol = False
     assembly.places |= {variable: (section, at) for variable, at in places}
     assembly.data_sections.append((section, relocations))
+    if any(variable.mercury_relocations for variable in variables):
+        _keep_mercury_contents(assembly, section, bytes(data), variables)
     if any(variable.resolved for variable in variables):
         assembly.resolved.add(id(section))
         named = [name for variable in reversed(variables) for name in variable.function_ids]
         assembly.function_ids[id(section)] = named
+
+
+def _keep_mercury_contents(
+    assembly: Assembly, section: Section, data: bytes, variables: list[Variable]
+) -> None:
+    """Note what the Mercury half has in place of some data, from the last variable to the first."""
+    contents = bytearray(data)
+    relocations: list[Relocation] = []
+    for variable in reversed(variables):
+        _, at = assembly.places[variable.name]
+        if variable.mercury is not None:
+            contents[at : at + len(variable.mercury)] = variable.mercury
+        relocations += [
+            replace(one, offset=at + one.offset) for one in variable.mercury_relocations
+        ]
+    assembly.mercury_contents[id(section)] = bytes(contents), relocations
 
 
 def _size(variable: Variable) -> int:

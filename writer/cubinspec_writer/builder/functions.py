@@ -30,14 +30,13 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.builder.assembly import RESERVED_CAP, ImageBank
 from cubinspec_writer.builder.data import (
-    UNIFIED_SYMBOLS,
+    ADDRESSES,
     add_address,
     add_banks,
+    add_helper_address,
     add_late_shared,
     add_module,
-    add_unified,
     add_unified_function,
-    add_variable_symbol,
     add_waiting_shared,
     mention_in_data,
     shared_symbol,
@@ -55,7 +54,7 @@ from cubinspec_writer.builder.images import (
 )
 from cubinspec_writer.builder.parts import (
     ADDRESS_PREFIX,
-    CALLS,
+    GLOBAL,
     INSTANCE,
     LOCAL,
     SPACES,
@@ -124,7 +123,11 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
     if function.jump_tables and isinstance(constants, Section):
         assembly.add_relocations(".rela", constants, [])
     elif function.jump_tables:
-        assembly.drop_section(".rela" + _constants_made_as(assembly, function))
+        made_as = _constants_made_as(assembly, function)
+        if function.constants_symbol is not None:
+            assembly.drop_section(".rela" + made_as)
+        if assembly.parts.keeps_relocations:
+            assembly.drop_section(".nv.resolvedrela" + made_as)
     if function.kernel:
         _add_parameters(assembly, function)
     if is_info_last:
@@ -145,20 +148,32 @@ def _mention_others(
         mention_in_data(assembly, data)
     elif function.reserved_cap:
         assembly.mention(RESERVED_CAP)
+    called = assembly.call_tree.calls.get(function.name, [])
+    if not parts.is_optimized:
+        for name in (*function.mentioned, *function.externs, *called):
+            add_helper_address(assembly, name)
+            add_address(assembly, name)
     for extern in function.externs:
         add_address(assembly, extern)
         assembly.mention(extern)
     if parts.is_optimized:
         return
-    mention_in_data(assembly, data)
+    # functions whose addresses are constants wait for the code that calls them
+    mention_in_data(assembly, [one for one in data if one[0].name != ADDRESSES])
+    for name in called:
+        own = assembly.functions.get(name)
+        if own is not None and own.binding == GLOBAL:
+            assembly.mention(name)
     inner = {one.name: one for one in function.inner}
     for name in (*function.mentioned, *(parts.tool_functions if first else ())):
         if name in inner:
             add_inner(assembly, text, [inner[name]])
         assembly.mention(name)
-    for kind, caller, callee in parts.edges:
-        if kind == CALLS and caller == function.name:
-            assembly.mention(callee)
+    for name in called:
+        assembly.mention(name)
+    for one in parts.functions if first else ():
+        if one.unified is not None:
+            assembly.mention(one.name)
 
 
 def _add_code(assembly: Assembly, function: Function) -> Section:
@@ -182,7 +197,7 @@ def _add_code(assembly: Assembly, function: Function) -> Section:
 
 def _add_info(assembly: Assembly, function: Function) -> None:
     """Make the attributes of a function; older toolkits do this last where code gives none."""
-    records = function_records(assembly.parts, assembly.target, function)
+    records = function_records(assembly, function)
     info = assembly.add_section(
         f".nv.info.{function.name}", SHT_CUDA_INFO, bodies.InfoRecords(records), SHF_INFO_LINK, 4
     )
@@ -254,7 +269,9 @@ def _add_constants(assembly: Assembly, function: Function) -> None:
         assembly.resolved.add(id(section))
     if function.constants_symbol is not None:
         starts = [place for place, _ in function.constants_parts.values()]
-        size, name = min([len(function.constants), *starts]), function.constants_symbol
+        size, name = function.constants_own, function.constants_symbol
+        if size is None:
+            size = min([len(function.constants), *starts])
         if not assembly.relocatable and not assembly.parts.keeps_relocations:
             assembly.drop_name(name)
             return
@@ -334,7 +351,7 @@ class _Relocations:
         assembly, function = self.assembly, self.function
         for name in function.mentioned:
             assembly.mention(name)
-            self._name_late(name)
+            add_helper_address(assembly, name)
         for relocation in self.relocations:
             self._name_used(relocation.offset)
             if relocation.symbol == function.constants_symbol:
@@ -342,7 +359,7 @@ class _Relocations:
             self._name_constants(relocation.symbol)
             self._name_variable(relocation.symbol)
             assembly.mention(relocation.symbol)
-            self._name_late(relocation.symbol)
+            add_helper_address(assembly, relocation.symbol)
             self._add_section(".rel" if not relocation.addend else ".rela")
             is_of_bank = relocation.symbol.startswith(ADDRESS_PREFIX)
             if assembly.finalizer and (is_of_bank or relocation.symbol in self.images):
@@ -355,18 +372,25 @@ class _Relocations:
         for prefix in () if self.relocations else function.resolved_sections:
             if prefix not in self.made:
                 assembly.drop_section(prefix + self.text.name)
-        if assembly.finalizer and function.resolved_sections and not self.relocations:
+            if not assembly.finalizer:
+                assembly.keep_none(self.text)
+        if function.resolved_sections and not self.relocations:
             assembly.keep_none(self.text)
-        is_plain = function.resolved and not self.made and not function.resolved_sections
-        if is_plain and not function.kernel:
-            prefixes = (".rela", ".rel") if assembly.parts.extensible else (".rel",)
-            for prefix in (".rel", ".rela") if assembly.finalizer else prefixes:
-                assembly.drop_section(prefix + self.text.name)
-        elif function.resolved and not self.made and assembly.finalizer:
-            self._add_section(".rel")
+        if function.resolved and not self.made and not function.resolved_sections:
+            self._add_resolved()
         if assembly.finalizer and self.made == [".rel"]:
             self._add_section(".rela")
         self._name_variables()
+
+    def _add_resolved(self) -> None:
+        """Make the relocations that are all applied; before sm_90 only names tell of them."""
+        assembly = self.assembly
+        if assembly.finalizer:
+            self._add_section(".rel")
+        elif not self.function.kernel:
+            prefixes = (".rela", ".rel") if assembly.parts.extensible else (".rel",)
+            for prefix in prefixes:
+                assembly.drop_section(prefix + self.text.name)
 
     def _name_used(self, offset: int) -> None:
         """Name variables that the code in front of a place uses by applied relocations."""
@@ -386,17 +410,6 @@ class _Relocations:
     def _name_variables(self) -> None:
         for name in list(self.unnamed):
             self._name_variable(name)
-
-    def _name_late(self, name: str) -> None:
-        """Make the symbols of a constant with the address of a helper symbol."""
-        assembly = self.assembly
-        if assembly.parts.position_independent and name in UNIFIED_SYMBOLS:
-            add_unified(assembly, name)
-        found = assembly.late.pop(name, None)
-        if found is not None:
-            variable, section, offset = found
-            add_unified(assembly, variable.relocations[0].symbol)
-            add_variable_symbol(assembly, variable, section, offset)
 
     def _name_variable(self, name: str) -> None:
         part = self.unnamed.pop(name, None)
@@ -510,6 +523,8 @@ def _place_bank(
         if assembly.parts.has_call_graph:
             assembly.drop_section(f".rela{section.name}", ".rela" + section.made_as)
         _name_handles(assembly, function)
+    elif assembly.parts.names_shared and not assembly.parts.has_call_graph:
+        assembly.last.append(section)
     else:
         assembly.deferred.append(section)
 

@@ -202,6 +202,8 @@ class Mercury:
         found: list[_Rows] = []
         for section, rows in sections:
             twins = given.get(section.name)
+            if id(section) in self.assembly.mercury_contents:
+                _, twins = self.assembly.mercury_contents[id(section)]
             if twins is None:
                 twins = [replace(row, kind=_mercury_type(row.kind)) for row in rows]
             found.append((mercury_name(section.name) or section.name, twins))
@@ -297,6 +299,8 @@ class Mercury:
             kind = SHT_CUDA_MERC_CONSTANT_OPTIMIZER
             capsule = self.assembly.functions[name.removeprefix(_OPTIMIZER)].capsule
             data = None if capsule is None else capsule.constants
+        if id(section) in self.assembly.mercury_contents:
+            data, _ = self.assembly.mercury_contents[id(section)]
         if kind is None or not isinstance(section.body, bodies.Blob):
             return
         body = bodies.Blob(section.body.data if data is None else data)
@@ -304,16 +308,10 @@ class Mercury:
 
     def _records(self, function: Function) -> list[AttributeRecord]:
         assert function.capsule is not None
-        own = function.capsule.attributes
-        replaced = {record_code(record) for record in own} | attributes.SASS_ONLY
-        records = [
-            record
-            for record in function_records(self.assembly.parts, self.assembly.target, function)
-            if record_code(record) not in replaced
-        ]
-        records += own
-        records.sort(key=lambda record: attributes.rank(record_code(record), finalizer=True))
-        return records
+        records = function_records(self.assembly, function, function.capsule.attributes)
+        given = {record_code(record) for record in function.capsule.attributes}
+        sass_only = attributes.SASS_ONLY - given
+        return [record for record in records if record_code(record) not in sass_only]
 
     def _module_records(self, *, with_numbers: bool) -> list[AttributeRecord]:
         """``.nv.merc.nv.info``; without symbol numbers as long as they are not known."""
@@ -327,7 +325,7 @@ class Mercury:
         frames = {part.name: part.mercury_frame for f in parts.functions for part in f.inner}
         return [
             (code, function, frames.get(function, value) if code == EIATTR_FRAME_SIZE else value)
-            for code, function, value in module_rows(parts)
+            for code, function, value in module_rows(self.assembly)
         ]
 
     # -- numbers ---------------------------------------------------------------------------------

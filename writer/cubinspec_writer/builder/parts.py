@@ -231,7 +231,9 @@ class Function:
         unified: the two numbers of its ``.unified`` attribute.
         stub_of: the unified function that this code jumps to; see ``CubinBuilder.stub``.
         signature: of a device function that others may call, such as ``#ii``.
-        externs: functions of other files that its code calls (``EIATTR_EXTERNS``).
+        externs: functions of other files that its code calls (``EIATTR_EXTERNS``); kernels of
+            executables for debuggers also state those of their callees, as they do with registers
+            and barriers.
         attributes: further records of ``.nv.info.<f>``; they replace computed ones by code.
         relocations: of the code, in ascending order.
         resolved: executables: the code had relocations, all of them applied. Before sm_90 only
@@ -248,11 +250,13 @@ class Function:
             with a symbol alone they stand in those of the kernels that call it.
         constants_parts: symbols of what inner functions brought, with place and size; the one of
             the constants ends where the first of them begins.
+        constants_own: where the function's own constants end, if what others brought has no symbol.
         constants_last: whether they are made behind the code's relocations; by default with the
             first one that names their symbol, or in front of all.
         constants_resolved: executables: the constants had relocations, all of them applied.
         jump_tables: from sm_90 on: the constants are places in the code, so that their relocations,
-            all applied, were made with those of the code.
+            all applied, were made with those of the code; without a symbol of constants those of
+            a kernel have them.
         capsule: Mercury half, sm_100 and up.
     """
 
@@ -288,6 +292,7 @@ class Function:
     constants_align: int = 4
     constants_symbol: str | None = None
     constants_parts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    constants_own: int | None = None
     constants_relocations: list[Relocation] = field(default_factory=list)
     constants_resolved: bool = False
     constants_last: bool = False
@@ -323,6 +328,8 @@ class Variable:
         relocations: of the initial contents.
         resolved: executables: the contents had relocations, all of them applied.
         function_ids: extensible programs: functions that the contents name, relocated by number.
+        mercury, mercury_relocations: its contents in the Mercury half, sm_100 and up, where their
+            relocations are kept although those of the SASS half are applied.
         function: of a shared variable in a file that is not relocatable: the kernel in whose memory
             it stands, at ``offset``. Only files for debuggers or with applied relocations have it.
     """
@@ -340,6 +347,8 @@ class Variable:
     relocations: list[Relocation] = field(default_factory=list)
     resolved: bool = False
     function_ids: list[str] = field(default_factory=list)
+    mercury: bytes | None = None
+    mercury_relocations: list[Relocation] = field(default_factory=list)
     function: str = ""
 
 

@@ -55,7 +55,7 @@ from cubinspec_writer.builder.parts import UNKNOWN_STACK, param_base, placed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from cubinspec.format.targets import Target
     from cubinspec_writer.builder.assembly import Assembly
@@ -63,8 +63,39 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.bodies import AttributeRecord, MetadataNode
 
 
-def function_records(parts: CubinParts, goal: Target, function: Function) -> list[AttributeRecord]:
-    """``.nv.info.<f>``; the symbol number in ``EIATTR_PARAM_CBANK`` is filled in later."""
+def function_records(
+    assembly: Assembly, function: Function, replaced: Sequence[AttributeRecord] = ()
+) -> list[AttributeRecord]:
+    """``.nv.info.<f>``; symbol numbers are filled in later.
+
+    Args:
+        replaced: further records, which replace others by code.
+    """
+    finalizer, calls = assembly.finalizer, assembly.call_tree
+    given = {record_code(record) for record in replaced}
+    records = [one for one in _own_records(assembly, function) if record_code(one) not in given]
+    records += replaced
+    records.sort(key=lambda record: attributes.rank(record_code(record), finalizer=finalizer))
+    last = calls.added_records(function)
+    masks = [one for one in records if record_code(one) == EIATTR_SPARSE_MMA_MASK]
+    for mask in masks[1:]:
+        # ptxas -g adds it for the other name of a function
+        records.remove(mask)
+        last.append(mask)
+    if calls.are_externs_late(function):
+        last.append(_externs_record(assembly, function))
+    attributes.add_late(records, last, finalizer=finalizer)
+    return records
+
+
+def _externs_record(assembly: Assembly, function: Function) -> AttributeRecord:
+    names = [*function.externs, *assembly.call_tree.inherited_externs(function)]
+    return attributes.sized(EIATTR_EXTERNS, bytes(SINGLE_WORD.size * len(names)))
+
+
+def _own_records(assembly: Assembly, function: Function) -> list[AttributeRecord]:
+    """All but what is added behind them, in no order."""
+    parts, goal, calls = assembly.parts, assembly.target, assembly.call_tree
     family, sized, half = goal.family, attributes.sized, attributes.half
     records = facts.workarounds(goal)
     if function.stub_of:
@@ -80,10 +111,11 @@ def function_records(parts: CubinParts, goal: Target, function: Function) -> lis
     if function.kernel:
         records.append(half(EIATTR_MAXREG_COUNT, function.max_registers))
         records += _parameter_records(goal, function)
-    if function.externs:
-        records.append(sized(EIATTR_EXTERNS, bytes(SINGLE_WORD.size * len(function.externs))))
+    has_externs = function.externs or calls.inherited_externs(function)
+    if has_externs and not calls.are_externs_late(function):
+        records.append(_externs_record(assembly, function))
     if function.barriers and parts.written.notes:
-        records.append(attributes.byte(EIATTR_NUM_BARRIERS, function.barriers))
+        records.append(attributes.byte(EIATTR_NUM_BARRIERS, calls.barriers(function)))
     if function.exit_offsets:
         payload = pack(f"<{len(function.exit_offsets)}I", *function.exit_offsets)
         records.append(sized(EIATTR_EXIT_INSTR_OFFSETS, payload))
@@ -93,11 +125,7 @@ def function_records(parts: CubinParts, goal: Target, function: Function) -> lis
         records.append(sized(EIATTR_REQNTID, DIM3.pack(*function.required_threads)))
     given = {record_code(record) for record in function.attributes}
     records = [record for record in records if record_code(record) not in given]
-    records += function.attributes
-    records.sort(
-        key=lambda record: attributes.rank(record_code(record), finalizer=family.finalizer)
-    )
-    return records
+    return records + function.attributes
 
 
 def _parameter_records(goal: Target, function: Function) -> list[AttributeRecord]:
@@ -149,14 +177,15 @@ def with_library_record(
     return [*records, isa] if parts.is_library else [isa, *records]
 
 
-def module_rows(parts: CubinParts) -> list[tuple[int, str, int]]:
+def module_rows(assembly: Assembly) -> list[tuple[int, str, int]]:
     """``.nv.info``: attribute, function and value, in the order in which ptxas writes them."""
+    parts, calls = assembly.parts, assembly.call_tree
     rows: list[tuple[int, str, int]] = []
     functions = parts.functions
     if not functions:
         return rows
     for function in reversed(functions):
-        rows.append((EIATTR_REGCOUNT, function.name, function.registers))
+        rows.append((EIATTR_REGCOUNT, function.name, calls.registers(function)))
         is_last = function is functions[0]
         if is_last and parts.written.notes:
             # the module's own rows, made behind the stack of its first function
@@ -224,18 +253,24 @@ def numbered(assembly: Assembly, function: Function, record: AttributeRecord) ->
         number = assembly.numbers[id(assembly.parameter_banks[function.name])]
         return form, code, value, PARAM_CBANK.pack(number, start, size)
     if code == EIATTR_EXTERNS:
-        return (
-            form,
-            code,
-            value,
-            b"".join(SINGLE_WORD.pack(assembly.index(name)) for name in function.externs),
-        )
+        numbers = _extern_numbers(assembly, function)
+        return form, code, value, b"".join(map(SINGLE_WORD.pack, numbers))
     if code == EIATTR_KPARAM_INFO:
         _, ordinal, offset, bits = KPARAM_INFO.unpack(payload)
         parameter = function.parameters[ordinal]
         number = assembly.index(scoped(function.name, parameter.name)) if parameter.image else 0
         return form, code, value, KPARAM_INFO.pack(number, ordinal, offset, bits)
     return record
+
+
+def _extern_numbers(assembly: Assembly, function: Function) -> list[int]:
+    """Symbols of the functions elsewhere that a function and its callees call."""
+    calls = assembly.call_tree
+    own = [assembly.index(name) for name in function.externs]
+    added = [assembly.index(name) for name in calls.inherited_externs(function)]
+    if calls.are_externs_late(function):
+        return sorted(own + added, reverse=True)
+    return own + sorted(added)
 
 
 def _stack_rows(

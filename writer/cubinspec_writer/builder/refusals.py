@@ -29,7 +29,13 @@ from cubinspec_writer.builder.parts import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec.format.targets import Target
-    from cubinspec_writer.builder.parts import CubinParts, Function, Parameter, Variable
+    from cubinspec_writer.builder.parts import (
+        CubinParts,
+        Function,
+        Parameter,
+        Relocation,
+        Variable,
+    )
 
 #: Shapes of blocks are in x, y, z.
 _DIMENSIONS = 3
@@ -55,6 +61,7 @@ def check_parts(parts: CubinParts, goal: Target) -> None:
     for variable in parts.variables:
         _check_variable(variable)
     _check_applied(parts, goal)
+    _check_mercury_contents(parts, goal)
     _check_reserved(parts, goal)
     _check_named(parts)
     _check_instances(parts)
@@ -356,13 +363,47 @@ def _check_applied(parts: CubinParts, goal: Target) -> None:
     if any(function.capsule is None for function in parts.functions):
         return  # there is no Mercury half
     resolved = [variable.name for variable in parts.variables if variable.resolved]
-    kept = (variable.relocations or variable.function_ids for variable in parts.variables)
+    kept = (
+        variable.relocations or variable.function_ids or variable.mercury_relocations
+        for variable in parts.variables
+    )
     if resolved and not any(kept):
         raise _refuse(
             resolved[0],
             f"applied relocations of contents in an extensible program for {goal.name}",
-            "contents without any: those of the Mercury half cannot be given",
+            "those that the Mercury half keeps, as mercury_relocations",
         )
+
+
+def _check_mercury_contents(parts: CubinParts, goal: Target) -> None:
+    """Refuse contents of a Mercury half that there is none of, or that do not fit."""
+    has_half = goal.family.capsule and all(one.capsule is not None for one in parts.functions)
+    for variable in parts.variables:
+        given, rows = variable.mercury, variable.mercury_relocations
+        if given is None and not rows:
+            continue
+        size = len(variable.data or b"")
+        if not (has_half and variable.resolved):
+            raise _refuse(
+                variable.name,
+                "contents of the Mercury half",
+                "extensible programs with capsules whose relocations are applied",
+            )
+        if given is not None and len(given) != size:
+            raise _refuse(
+                variable.name, f"{len(given)} bytes in the Mercury half", f"{size} as in the other"
+            )
+        _check_relocated(variable.name, rows, size)
+
+
+def _check_relocated(name: str, relocations: list[Relocation], size: int) -> None:
+    for relocation in relocations:
+        if not 0 <= relocation.offset < size:
+            raise _refuse(
+                name,
+                f"a relocation at {relocation.offset:#x}",
+                f"offsets inside the {size:#x} bytes of it",
+            )
 
 
 def _check_variable(variable: Variable) -> None:
@@ -374,10 +415,4 @@ def _check_variable(variable: Variable) -> None:
         raise _refuse(variable.name, f"size {size}, offset {variable.offset}", "0 or more")
     if variable.space == ADDRESS and not variable.relocations:
         raise _refuse(variable.name, "a constant without an address", "a relocation of it")
-    for relocation in variable.relocations:
-        if not 0 <= relocation.offset < size:
-            raise _refuse(
-                variable.name,
-                f"a relocation at {relocation.offset:#x}",
-                f"offsets inside the {size:#x} bytes of it",
-            )
+    _check_relocated(variable.name, variable.relocations, size)
