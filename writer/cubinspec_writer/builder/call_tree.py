@@ -2,7 +2,7 @@
 
 ptxas -g gives each function of a whole program registers, barriers and calls of its own and adds
 those of its callees to kernels when all is compiled. With one kernel it takes all functions of the
-program for callees.
+program for callees, but for registers.
 """
 
 from __future__ import annotations
@@ -38,30 +38,29 @@ class CallTree:
 
     def callees(self, function: Function) -> list[Function]:
         """Functions whose needs a kernel states, in the order of the file."""
+        if self._is_stated and function.kernel and self.has_one_kernel:
+            return [one for one in self.functions if one is not function]
+        return self.reached(function)
+
+    def reached(self, function: Function) -> list[Function]:
+        """Functions that a kernel calls, and those that they call, in the order of the file."""
         if not (self._is_stated and function.kernel):
             return []
         if function.name not in self._known:
-            reached = self._reached(function.name)
-            self._known[function.name] = [
-                one
-                for one in self.functions
-                if one is not function and (self.has_one_kernel or one.name in reached)
-            ]
+            names: set[str] = set()
+            waiting = [function.name]
+            while waiting:
+                for callee in self.calls.get(waiting.pop(), ()):
+                    if callee not in names:
+                        names.add(callee)
+                        waiting.append(callee)
+            found = [one for one in self.functions if one.name in names and one is not function]
+            self._known[function.name] = found
         return self._known[function.name]
 
-    def _reached(self, name: str) -> set[str]:
-        found: set[str] = set()
-        waiting = [name]
-        while waiting:
-            for callee in self.calls.get(waiting.pop(), ()):
-                if callee not in found:
-                    found.add(callee)
-                    waiting.append(callee)
-        return found
-
     def registers(self, function: Function) -> int:
-        """The registers of a function and of its callees."""
-        return max(one.registers for one in (function, *self.callees(function)))
+        """The registers of a function and of those that it reaches."""
+        return max(one.registers for one in (function, *self.reached(function)))
 
     def barriers(self, function: Function) -> int:
         """The barriers of a function and of its callees."""

@@ -469,7 +469,7 @@ def _add_variable_section(assembly: Assembly, name: str) -> None:
     for variable in variables:
         at = align_up(end, variable.align) if variable.offset is None else variable.offset
         size = _size(variable)
-        end = max(end, at + size)
+        end = max(end, at + size) if size else end
         if name not in _WITHOUT_BYTES:
             missing = max(end - len(data), 0)
             assembly.budget.spend("zeros", missing)
@@ -482,8 +482,7 @@ def _add_variable_section(assembly: Assembly, name: str) -> None:
             replace(one, offset=at + one.offset) for one in variable.relocations
         ]
     if name == _MODULE_SHARED:
-        # its size is that of the variables, wherever they stand
-        end = sum(_size(variable) for variable in variables)
+        end = _module_shared_size(assembly, variables, end)
         end += assembly.target.family.reserved_shared if assembly.final else 0
     relocatable, executable, flags = _DATA_SECTIONS[name]
     section = assembly.add_section(
@@ -503,6 +502,19 @@ def _add_variable_section(assembly: Assembly, name: str) -> None:
         assembly.resolved.add(id(section))
         named = [name for variable in reversed(variables) for name in variable.function_ids]
         assembly.function_ids[id(section)] = named
+
+
+def _module_shared_size(assembly: Assembly, variables: list[Variable], end: int) -> int:
+    """The size of the module's shared memory, which ends with its last variable that has a size.
+
+    Where a linker places the variables it is that of all of them, and so many bytes more as they
+    are aligned to, if they are no more than that.
+    """
+    if not assembly.relocatable:
+        return end
+    size = sum(_size(variable) for variable in variables)
+    align = max(variable.align for variable in variables)
+    return size + align if size <= align else size
 
 
 def _keep_mercury_contents(
