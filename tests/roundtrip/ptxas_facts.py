@@ -111,6 +111,10 @@ class _Facts:
         )
         is_narrow = self.file.header.ei_class == ELFCLASS32
         self.has_aliases = self.relocatable or (self.for_debugger and not is_narrow)
+        notes = [one.body.notes[0].descriptor for one in self.file.sections if "tkinfo" in one.name]
+        arguments = notes[0].arguments if notes else ""
+        is_plain = "-O 0" not in arguments and "-sanitize memcheck" not in arguments
+        self.is_optimized = is_plain and not self.for_debugger
         planner = Planner(self.file)
         planner.number_symbols()
         self.entries = planner.symbol_entries
@@ -231,6 +235,14 @@ class _Facts:
             elif entry.section is own:
                 own = None
         return found if ".nv_debug.shared" in {*self.sections, *self.dropped} else set()
+
+    def made_by(self, symbol: Symbol) -> str:
+        """The function with whose code a symbol was made; of the first one if the name says so."""
+        before = self.file.history[: self.places[id(symbol)]]
+        texts = [one.name for one in before if isinstance(one, Section)]
+        texts = [name.removeprefix(".text.") for name in texts if name.startswith(".text.")]
+        is_own = self.relocatable and self.is_optimized and symbol.name.startswith("$__")
+        return texts[-1] if len(texts) > 1 or (texts and is_own) else ""
 
     def is_made_before(self, first: Section, second: object) -> bool:
         found = self.places.get(id(second))
@@ -360,6 +372,14 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     )
     builder.for_debugger = facts.for_debugger
     builder.optimized = "-O 0" not in builder.tool.arguments
+    _orders(facts, builder)
+    for symbol in facts.symbols:
+        if symbol.name.startswith(".nv.") and symbol.name.lower().endswith("size"):
+            value = None if symbol.st_info >> 4 else symbol.st_value
+            builder.size_symbol(symbol.name, value=value)
+    for name in facts.dropped:
+        if name == ".nv.ptx.const0.size":
+            builder.size_symbol(name, value=0)
     builder.errors_at_exit = any(
         record[1] == CODE["EIATTR_GEN_ERRBAR_AT_EXIT"] for record in facts.records(".nv.info")
     )
@@ -374,6 +394,21 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
                 facts.relocations(".nv.merc.rela.debug_frame"),
             )
     return builder
+
+
+def _orders(facts: _Facts, builder: CubinBuilder) -> None:
+    """Which function ends the PTX, and in which order executables state stacks."""
+    rows = [(record[1], record[3]) for record in facts.records(".nv.info")]
+    codes = [code for code, _ in rows]
+    isa = CODE["EIATTR_MERCURY_ISA_VERSION"]
+    if isa in codes:
+        behind = [payload for _, payload in rows[codes.index(isa) + 1 :] if len(payload) == 8]
+        builder.last_declared = facts.name(unpack("<II", behind[0])[0]) if behind else ""
+    if facts.is_final:
+        stacks = [row for code, row in rows if code == CODE["EIATTR_MIN_STACK_SIZE"]]
+        kernels = {one.name for one in builder.functions if one.kernel}
+        names = [facts.name(unpack("<II", row)[0]) for row in stacks]
+        builder.stated_stacks = [name for name in names if name in kernels]
 
 
 def _producer(facts: _Facts, builder: CubinBuilder) -> None:
@@ -593,9 +628,11 @@ def _mentioned(facts: _Facts, code: str, end: int) -> list[str]:
     made = takewhile(lambda one: facts.places[id(one)] < end, facts.made_in(code))
     names = [one.name for one in made if isinstance(one, Symbol)]
     helpers = [name for name in names if name.startswith(("__cuda_sm", "$ADDRESS$__U"))]
+    asked = [one.name for one in facts.made_in(code) if one.name == ".nv.ptx.const0.size"]
+    asked = [name for name in asked if name in facts.dropped]
     inner = {one.name for one in facts.within[id(facts.sections[code])]}
     before = names[: names.index(helpers[-1])] if helpers else []
-    return [name for name in names if name in helpers or (name in before and name in inner)]
+    return asked + [name for name in names if name in helpers or (name in before and name in inner)]
 
 
 def _place(symbol: MercurySymbol | None) -> tuple[int, int]:
@@ -749,6 +786,8 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
             variable = builder.variable(
                 part.name, "shared", size=part.st_size, align=section.sh_addralign
             )
+            is_local = part.st_info >> 4 == 0 and id(part) not in facts.moved
+            variable.owner = facts.made_by(part) if is_local else ""
             reserved = facts.goal.family.reserved_shared if facts.is_final else 0
             variable.offset = part.st_value - reserved
             variable.binding = _BINDING[part.st_info >> 4]
@@ -756,21 +795,30 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
                 variable.function = section.name.removeprefix(".nv.shared.")
             continue
         start, end = part.st_value, part.st_value + part.st_size
+        is_owned = section.name == ".nv_debug.shared" and part.st_info >> 4 == 0
+        owner = facts.made_by(part) if is_owned else ""
         data = None if isinstance(section.body, bodies.NoBytes) else section.body.data[start:end]
         variable = builder.variable(
             part.name, spaces[section.name], data, size=part.st_size, align=section.sh_addralign
         )
         variable.offset = start
+        variable.owner = owner
         variable.binding = _BINDING[part.st_info >> 4]
         variable.resolved = facts.had_relocations(section)
-        if variable.resolved and start == 0:
+        names = [] if facts.relocatable or facts.goal.family.finalizer else facts.dropped
+        left = [one for one in (".rel", ".rela") if f"{one}{section.name}" in names]
+        if left == [".rela"] and not relocations[section.name]:
+            variable.resolved, variable.resolved_sections = True, left
+        if variable.resolved and start == 0 and not variable.resolved_sections:
             variable.function_ids = facts.function_ids(section)
-        twin = _bytes(facts, f".nv.merc{section.name}")
-        if variable.resolved and twin is not None and facts.extensible:
+        made_as = mercury_name(section.name) or section.name
+        twin = _bytes(facts, f".nv.merc{made_as}")
+        has_twin = f".nv.merc.rela{made_as}" in facts.sections
+        if variable.resolved and has_twin and twin is not None:
             variable.mercury = twin[start:end]
             variable.mercury_relocations = [
                 replace(row, offset=row.offset - start)
-                for row in facts.relocations(f".nv.merc.rela{section.name}")
+                for row in facts.relocations(f".nv.merc.rela{made_as}")
                 if start <= row.offset < end
             ]
         if section.name == ".nv.udt":
@@ -867,7 +915,8 @@ def _add_undefined(
             signature = _signatures(facts).get(symbol.name)
             builder.extern(symbol.name, signature=signature, binding=binding)
         else:
-            builder.extern_variable(symbol.name, space, size=symbol.st_size)
+            managed = bool(symbol.st_other & 0x04)
+            builder.extern_variable(symbol.name, space, size=symbol.st_size, managed=managed)
 
 
 def _bank(facts: _Facts, builder: CubinBuilder, bank: Section) -> None:

@@ -238,6 +238,72 @@ SHARED_BY_TWO = """
 { .reg .b32 %r<5>; .reg .b64 %d<4>; ld.param.u64 %d1, [p]; st.shared.u32 [own+8], %r1;
   bar.sync 0; ld.shared.u32 %r2, [own]; st.global.u32 [%d1], %r2; ret; }
 """
+#: Sizes that code asks the driver for, and that of the constants.
+SIZES = """
+.version 8.0
+.target sm_75, texmode_independent
+.address_size 64
+.visible .const .align 4 .b8 table[20] = {1};
+.visible .entry k(.param .u64 p, .param .u64 h)
+{ .reg .pred %p<2>; .reg .b32 %r<5>; .reg .b64 %d<3>; ld.param.u64 %d1, [p]; ld.param.u64 %d2, [h];
+  suq.memory_layout.b32 %r1, [%d2]; txq.channel_order.b32 %r2, [%d2];
+  txq.filter_mode.b32 %r3, [%d2]; isspacep.const %p1, %d2; selp.b32 %r4, 1, 2, %p1;
+  add.s32 %r1, %r1, %r2; add.s32 %r1, %r1, %r3; add.s32 %r1, %r1, %r4; st.global.u32 [%d1], %r1;
+  ret; }
+"""
+#: What kernels for debuggers state of functions that they reach, and of those that they do not.
+CALL_TREE = """
+.version 8.0
+.target sm_75
+.address_size 64
+.extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);
+.extern .func (.param .b64 r) malloc(.param .b64 a);
+.extern .func free(.param .b64 a);
+.visible .func gives(.param .b64 a)
+{ .reg .b64 %d<3>; ld.param.b64 %d1, [a]; call free, (%d1); ret; }
+.visible .func takes(.param .b64 a)
+{ .reg .b64 %d<3>; ld.param.b64 %d1, [a];
+  { .param .b64 x; .param .b64 y; st.param.b64 [x], %d1; call.uni (y), malloc, (x);
+    ld.param.b64 %d2, [y]; }
+  st.global.u64 [%d1], %d2; ret; }
+.visible .func nested(.param .b64 a)
+{ .reg .b64 %d<3>; .reg .b32 %r<3>; ld.param.b64 %d1, [a]; call takes, (%d1);
+  { .param .b64 x; .param .b64 y; .param .b32 z; st.param.b64 [x], %d1; st.param.b64 [y], %d1;
+    call.uni (z), vprintf, (x, y); ld.param.b32 %r1, [z]; }
+  st.global.u32 [%d1], %r1; ret; }
+.visible .func waits(.param .b64 a)
+{ .reg .b64 %d<3>; .reg .b32 %r<3>; ld.param.b64 %d1, [a]; bar.sync 3; mov.u32 %r1, %ctaid.z;
+  st.global.u32 [%d1], %r1; ret; }
+.visible .func waits_longer(.param .b64 a)
+{ .reg .b64 %d<3>; ld.param.b64 %d1, [a]; bar.sync 5; st.global.u64 [%d1], %d1; ret; }
+.visible .entry one(.param .u64 p)
+{ .reg .b64 %d<3>; ld.param.u64 %d1, [p]; call waits, (%d1); ret; }
+"""
+CALL_TREES = (
+    CALL_TREE
+    + """
+.visible .entry two(.param .u64 p)
+{ .reg .b64 %d<3>; ld.param.u64 %d1, [p]; call nested, (%d1); call gives, (%d1); ret; }
+.visible .entry three(.param .u64 p)
+{ .reg .b64 %d<3>; ld.param.u64 %d1, [p]; bar.sync 1; call waits_longer, (%d1); ret; }
+"""
+)
+#: Shared variables of the module that take no more bytes than they are aligned to.
+FEW_SHARED = """
+.version 8.0
+.target sm_75
+.address_size 64
+.shared .align 16 .b8 small[4];
+.shared .align 32 .b8 larger[8];
+.visible .entry k(.param .u64 p)
+{ .reg .b32 %r<3>; .reg .b64 %d<3>; ld.param.u64 %d1, [p]; mov.u32 %r1, %tid.x;
+  st.shared.u8 [small], %r1; st.shared.u8 [larger], %r1; bar.sync 0; ld.shared.u8 %r2, [small];
+  st.global.u32 [%d1], %r2; ret; }
+.visible .func device(.param .b64 a)
+{ .reg .b32 %r<3>; .reg .b64 %d<3>; .shared .align 4 .b8 own[12]; ld.param.b64 %d1, [a];
+  mov.u32 %r1, %tid.x; st.shared.u8 [own], %r1; bar.sync 0; ld.shared.u8 %r2, [own+4];
+  st.global.u32 [%d1], %r2; ret; }
+"""
 
 
 @pytest.mark.oracle("ptxas")
@@ -279,6 +345,12 @@ SHARED_BY_TWO = """
             for kind in kinds
         ),
         *((SHARED_BY_TWO, arch, ["-g"]) for arch in ("sm_75", "sm_90", "sm_100")),
+        *(
+            (text, arch, options)
+            for text in (SIZES, CALL_TREE, CALL_TREES, FEW_SHARED)
+            for arch in ("sm_75", "sm_90", "sm_100")
+            for options in (["-c"], ["-g"])
+        ),
         *(
             (text, arch, kind)
             for text in (IMAGE_OF_TWO, TEXTURE_AND_BARRIER)

@@ -686,12 +686,51 @@ def test_a_shared_variable_of_the_module_stands_in_the_memory_of_its_kernel() ->
         builder.to_bytes()
 
 
+@pytest.mark.parametrize(
+    ("sizes", "expected"), [([4], 8), ([4, 8], 44), ([8, 40], 48), ([1, 4], 13)]
+)
+def test_shared_memory_of_an_object_has_room_for_its_alignment(
+    sizes: list[int], expected: int
+) -> None:
+    """As from ptxas: as many bytes more as it is aligned to, if all are no more than that."""
+    aligns = {8: [4], 44: [4, 32], 48: [32, 8], 13: [8, 4]}[expected]
+    builder = smallest("sm_80", relocatable=True)
+    for number, (size, align) in enumerate(zip(sizes, aligns, strict=True)):
+        builder.variable(f"v{number}", "shared", size=size, align=align)
+    assert Cubin.parse(builder.to_bytes()).sections[".nv_debug.shared"].sh_size == expected
+
+
+def test_sizes_that_code_asks_for() -> None:
+    builder = smallest("sm_80", relocatable=True)
+    builder.size_symbol(".nv.surfrefDescSize")
+    builder.size_symbol(".nv.ptx.const0.size", value=20)
+    builder.functions[0].relocations += [
+        Relocation(0, "R_CUDA_ABS32_32", ".nv.surfrefDescSize"),
+        Relocation(16, "R_CUDA_ABS32_32", ".nv.ptx.const0.size"),
+    ]
+    symbols = {one.name: one for one in Cubin.parse(builder.to_bytes()).symbols}
+    rows = [symbols[name] for name in (".nv.surfrefDescSize", ".nv.ptx.const0.size")]
+    assert [(one.st_shndx, one.st_value, one.st_size) for one in rows] == [(0, 0, 4), (0, 20, 4)]
+
+
 def test_functions_that_are_named_are_there() -> None:
     builder = smallest("sm_80", relocatable=True)
     builder.tool_functions = ["nobody"]
     with pytest.raises(BadStructureError, match="no function 'nobody'"):
         builder.to_bytes()
     builder.tool_functions = []
+    builder.last_declared = "nothing"
+    with pytest.raises(BadStructureError, match="no function 'nothing'"):
+        builder.to_bytes()
+    builder.last_declared = ""
+    builder.stated_stacks = ["none"]
+    with pytest.raises(BadStructureError, match="no kernel 'none'"):
+        builder.to_bytes()
+    builder.stated_stacks = []
+    builder.variable("v", "global", size=4).owner = "k"
+    with pytest.raises(BadStructureError, match="global variable of code"):
+        builder.to_bytes()
+    builder.variables.clear()
     builder.functions[0].mentioned = ["helper"]
     with pytest.raises(BadStructureError, match="no function 'helper'"):
         builder.to_bytes()

@@ -60,6 +60,7 @@ from cubinspec_writer.builder.records import (
     module_records,
     module_rows,
     no_index,
+    num_later_rows,
     numbered,
     with_library_record,
 )
@@ -327,8 +328,9 @@ def _add_notes(assembly: Assembly) -> None:
 def _module_records(assembly: Assembly, *, with_numbers: bool) -> list[AttributeRecord]:
     """``.nv.info``; without symbol numbers as long as they are not known."""
     index = assembly.index if with_numbers else no_index
-    records = module_records(module_rows(assembly), index)
-    return with_library_record(assembly.parts, assembly.target, records)
+    rows = module_rows(assembly)
+    records, number = module_records(rows, index), num_later_rows(assembly, rows)
+    return with_library_record(assembly.parts, assembly.target, records, number)
 
 
 def _resolve(assembly: Assembly, description: Description) -> None:

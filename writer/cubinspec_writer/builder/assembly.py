@@ -96,6 +96,7 @@ class Assembly:
         parameter_banks: name of a kernel -> its constant bank 0.
         late: name of a variable without a symbol yet -> the variable.
         resolved: ids of data sections whose relocations were all applied.
+        resolved_prefixes: id of such a section -> the sections of these that were made, if given.
         named_ids: names of functions' numbers that were made.
         function_ids: id of such a section -> functions that it names by number.
         prototypes: name of a function -> its signature in ``.nv.prototype``.
@@ -141,6 +142,7 @@ class Assembly:
         self.parameter_banks: dict[str, Section] = {}
         self.late: dict[str, Variable] = {}
         self.resolved: set[int] = set()
+        self.resolved_prefixes: dict[int, tuple[str, ...]] = {}
         self.named_ids: set[str] = set()
         self.function_ids: dict[int, list[str]] = {}
         self.prototypes: dict[str, str] = {}
@@ -311,8 +313,13 @@ class Assembly:
             return
         if name in self.undefined:
             part = self.undefined[name]
+            if part.is_size and part.value is not None and not self.relocatable:
+                # the finished file holds the value, and the name is left
+                self.drop_name(name)
+                self.by_name[name] = Symbol(name, part.st_info)
+                return
             binding = GLOBAL if part.st_info >> ST_BIND_SHIFT == STB_GLOBAL else LOCAL
-            symbol = Symbol(name, part.st_info, part.st_other, st_size=part.size)
+            symbol = Symbol(name, part.st_info, part.st_other, 0, part.value or 0, part.size)
             self.add_symbol(symbol, binding)
             return
         if name in self.functions:

@@ -18,10 +18,15 @@ from cubinspec.format.strings import is_utf8
 from cubinspec_generated.codes import (
     STB_GLOBAL,
     STB_LOCAL,
+    STB_WEAK,
+    STO_CUDA_MANAGED,
     STT_CUDA_OBJECT,
     STT_FUNC,
     STT_NOTYPE,
+    STT_OBJECT,
+    STV_INTERNAL,
 )
+from cubinspec_generated.records import SINGLE_WORD
 from cubinspec_writer.builder.assemble import assemble
 from cubinspec_writer.builder.parts import (
     ADDRESS,
@@ -166,11 +171,25 @@ class CubinBuilder(CubinParts):
         if signature is not None:
             self.signatures[name] = signature
 
-    def extern_variable(self, name: str, space: str, *, size: int = 0) -> None:
+    def extern_variable(
+        self, name: str, space: str, *, size: int = 0, managed: bool = False
+    ) -> None:
         """Name a variable that another file defines, or (``shared``, size 0) the launch."""
         info = symbol_info(STB_GLOBAL, STT_CUDA_OBJECT)
+        other = space_of(space) | (STO_CUDA_MANAGED if managed else 0)
         at = len(self.variables)
-        self.undefined.append(Undefined(name, info, space_of(space), size, at))
+        self.undefined.append(Undefined(name, info, other, size, at))
+
+    def size_symbol(self, name: str, *, value: int | None = None) -> None:
+        """Name a size that code asks for, such as ``.nv.surfrefDescSize``.
+
+        Args:
+            value: what the file says of it (``.nv.ptx.const0.size``); by default the driver does.
+        """
+        kind, other = symbol_info(STB_WEAK, STT_OBJECT), 0
+        if value is not None:
+            kind, other = symbol_info(STB_LOCAL, STT_OBJECT), STV_INTERNAL
+        self.undefined.append(Undefined(name, kind, other, SINGLE_WORD.size, value=value))
 
     def label(self, name: str) -> None:
         """Name a label that debug data refers to and no code has: a symbol without a place."""

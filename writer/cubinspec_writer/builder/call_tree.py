@@ -74,7 +74,7 @@ class CallTree:
     def are_externs_late(self, function: Function) -> bool:
         """Whether these stand behind all attributes, with what the kernel itself calls.
 
-        They do where there is one kernel; the symbol with the highest number then is the first.
+        They do where there is one kernel; those of the last function in the file then are first.
         """
         return self.has_one_kernel and bool(self.inherited_externs(function))
 

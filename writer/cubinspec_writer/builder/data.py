@@ -218,19 +218,24 @@ def add_banks(assembly: Assembly, function: str, num_variables: int | None = Non
 
 
 def add_late_shared(assembly: Assembly, function: Function) -> None:
-    """Make the shared variables of a module without kernels that a function is the first to use."""
+    """Make the shared variables of a function, or that it is the first to use in a library."""
     for variable in assembly.parts.variables:
-        if variable.space == SHARED and _uses(function, variable):
+        is_first = assembly.parts.is_library and _uses(function, variable)
+        if variable.space == SHARED and (is_first or variable.owner == function.name):
             _add_variable(assembly, variable)
 
 
 def _is_late_shared(assembly: Assembly, variable: Variable) -> bool:
     """Whether it is made with the function that uses it: not those of the first function."""
     parts = assembly.parts
+    if variable.owner:
+        # those of the first function are made in the order of the module's
+        return parts.is_library or variable.owner != parts.functions[0].name
     if not parts.is_library or variable.space != SHARED:
         return False
+    # what several functions use is the module's
     users = [function for function in parts.functions if _uses(function, variable)]
-    return users != [] and users[0] is not parts.functions[0]
+    return len(users) == 1 and users[0] is not parts.functions[0]
 
 
 def _uses(function: Function, variable: Variable) -> bool:
@@ -499,9 +504,16 @@ def _add_variable_section(assembly: Assembly, name: str) -> None:
     if any(variable.mercury_relocations for variable in variables):
         _keep_mercury_contents(assembly, section, bytes(data), variables)
     if any(variable.resolved for variable in variables):
-        assembly.resolved.add(id(section))
-        named = [name for variable in reversed(variables) for name in variable.function_ids]
-        assembly.function_ids[id(section)] = named
+        _note_resolved(assembly, section, variables)
+
+
+def _note_resolved(assembly: Assembly, section: Section, variables: list[Variable]) -> None:
+    """Note what the names in the file tell of relocations that are all applied."""
+    assembly.resolved.add(id(section))
+    named = [name for variable in reversed(variables) for name in variable.function_ids]
+    assembly.function_ids[id(section)] = named
+    given = [prefix for variable in variables for prefix in variable.resolved_sections]
+    assembly.resolved_prefixes[id(section)] = tuple(dict.fromkeys(given))
 
 
 def _module_shared_size(assembly: Assembly, variables: list[Variable], end: int) -> int:

@@ -86,13 +86,13 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
     """Make everything of a function, and behind the first one everything of the module."""
     name = function.name
     text = _add_code(assembly, function)
-    if assembly.parts.is_library:
-        add_late_shared(assembly, function)
-    has_module = first and not assembly.parts.is_library
-    if has_module and not function.kernel:
-        add_module(assembly)
     parts = assembly.parts
-    if function.reserved_cap and not (function.kernel or (parts.has_kernel and parts.is_optimized)):
+    known = 0 if first else len(assembly.data_sections)
+    if not function.kernel:
+        _add_needed(assembly, function, first=first)
+    has_own = any(variable.owner == name for variable in parts.variables)
+    is_early = has_own or not (parts.has_kernel and parts.is_optimized)
+    if function.reserved_cap and is_early and not function.kernel:
         assembly.mention(RESERVED_CAP)
     has_facts = function.kernel or function.attributes or function.exit_offsets
     is_info_last = not has_facts and not assembly.parts.written.notes
@@ -101,11 +101,8 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
     shared = None
     if function.kernel or function.shared is not None:
         shared = _add_shared(assembly, function)
-    if has_module and function.kernel:
-        add_module(assembly)
-    known = 0 if first else len(assembly.data_sections)
-    if not first:
-        add_banks(assembly, name)
+    if function.kernel:
+        _add_needed(assembly, function, first=first)
     _mention_others(assembly, function, text, known, first=first)
     if function.constants is None and function.constants_symbol is not None:
         assembly.drop_section(_constants_made_as(assembly, function))
@@ -134,6 +131,22 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
         _add_info(assembly, function)
 
 
+def _add_needed(assembly: Assembly, function: Function, *, first: bool) -> None:
+    """Make what a function is the first to need of the module: all of it, with the first one."""
+    parts = assembly.parts
+    if not first:
+        add_banks(assembly, function.name)
+    elif not parts.is_library:
+        add_module(assembly)
+    add_late_shared(assembly, function)
+    called = [] if parts.is_optimized else assembly.call_tree.calls.get(function.name, [])
+    helpers = [] if parts.is_optimized else function.mentioned
+    for name in (*helpers, *function.externs, *called):
+        if not parts.is_optimized:
+            add_helper_address(assembly, name)
+        add_address(assembly, name)
+
+
 def _mention_others(
     assembly: Assembly, function: Function, text: Section, known: int, *, first: bool
 ) -> None:
@@ -144,20 +157,19 @@ def _mention_others(
         known: how many sections of data were there before.
     """
     parts, data = assembly.parts, assembly.data_sections[known:]
+    for name in (*[row.symbol for row in function.relocations], *function.mentioned):
+        asked = assembly.undefined.get(name)
+        if asked is not None and asked.is_size:
+            assembly.mention(name)
     if parts.is_optimized:
         mention_in_data(assembly, data)
     elif function.reserved_cap:
         assembly.mention(RESERVED_CAP)
-    called = assembly.call_tree.calls.get(function.name, [])
-    if not parts.is_optimized:
-        for name in (*function.mentioned, *function.externs, *called):
-            add_helper_address(assembly, name)
-            add_address(assembly, name)
     for extern in function.externs:
-        add_address(assembly, extern)
         assembly.mention(extern)
     if parts.is_optimized:
         return
+    called = assembly.call_tree.calls.get(function.name, [])
     # functions whose addresses are constants wait for the code that calls them
     mention_in_data(assembly, [one for one in data if one[0].name != ADDRESSES])
     for name in called:

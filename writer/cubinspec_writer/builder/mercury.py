@@ -57,6 +57,7 @@ from cubinspec_writer.builder.records import (
     module_records,
     module_rows,
     no_index,
+    num_later_rows,
     numbered,
     with_library_record,
 )
@@ -317,8 +318,9 @@ class Mercury:
         """``.nv.merc.nv.info``; without symbol numbers as long as they are not known."""
         assembly = self.assembly
         index = assembly.index if with_numbers else no_index
-        records = module_records(self._module_rows(), index)
-        return with_library_record(assembly.parts, assembly.target, records)
+        rows = self._module_rows()
+        records, number = module_records(rows, index), num_later_rows(assembly, rows)
+        return with_library_record(assembly.parts, assembly.target, records, number)
 
     def _module_rows(self) -> list[tuple[int, str, int]]:
         parts = self.assembly.parts

@@ -23,6 +23,7 @@ from cubinspec_generated.codes import (
     STO_CUDA_SHARED,
     STO_CUDA_SPACE_SHIFT,
     STT_CUDA_OBJECT,
+    STT_OBJECT,
 )
 
 TYPE_CHECKING = False
@@ -327,9 +328,13 @@ class Variable:
         common: whether the linker merges it with others of its name (``.common``).
         relocations: of the initial contents.
         resolved: executables: the contents had relocations, all of them applied.
+        resolved_sections: ``.rel`` and ``.rela`` as they were made for these, before sm_90; by
+            default ``.rel`` alone, for relocations without addends.
         function_ids: extensible programs: functions that the contents name, relocated by number.
         mercury, mercury_relocations: its contents in the Mercury half, sm_100 and up, where their
             relocations are kept although those of the SASS half are applied.
+        owner: of a shared variable that code declares: the function with which it is made, as ptxas
+            makes those of the module with the first function.
         function: of a shared variable in a file that is not relocatable: the kernel in whose memory
             it stands, at ``offset``. Only files for debuggers or with applied relocations have it.
     """
@@ -346,9 +351,11 @@ class Variable:
     common: bool = False
     relocations: list[Relocation] = field(default_factory=list)
     resolved: bool = False
+    resolved_sections: list[str] = field(default_factory=list)
     function_ids: list[str] = field(default_factory=list)
     mercury: bytes | None = None
     mercury_relocations: list[Relocation] = field(default_factory=list)
+    owner: str = ""
     function: str = ""
 
 
@@ -359,6 +366,8 @@ class Undefined:
     Attributes:
         num_variables: how many variables were added before it; an undefined variable stands behind
             them, anything else where it is first needed.
+        value: of a size that the file itself tells; others than objects hold it, and only its name
+            is left in them.
     """
 
     name: str
@@ -366,11 +375,17 @@ class Undefined:
     st_other: int = 0
     size: int = 0
     num_variables: int = 0
+    value: int | None = None
 
     @property
     def is_variable(self) -> bool:
         """Whether it is data."""
         return self.st_info & ST_TYPE_MASK == STT_CUDA_OBJECT
+
+    @property
+    def is_size(self) -> bool:
+        """Whether it is a size that the driver or the file tells."""
+        return self.st_info & ST_TYPE_MASK == STT_OBJECT
 
 
 @dataclass(slots=True)
@@ -465,6 +480,9 @@ class CubinParts:
             which stand behind what the first function names.
         errors_at_exit: functions wait for errors before they end (``EIATTR_GEN_ERRBAR_AT_EXIT``),
             as with ``-g`` and ``-make-errors-visible-at-exit``.
+        last_declared: the function that is the last in the PTX, of modules without kernels whose
+            code is not optimized; by default the last one here.
+        stated_stacks: kernels in the order in which executables state their stacks, if another.
         undefined: symbols of other files, and labels that no code has.
         signatures: undefined function -> its signature.
         declared: signatures in the order in which the PTX declares functions; by default those of
@@ -503,6 +521,8 @@ class CubinParts:
     tool_functions: list[str] = field(default_factory=list)
     errors_at_exit: bool = False
     debug: list[DebugSection] = field(default_factory=list)
+    last_declared: str = ""
+    stated_stacks: list[str] = field(default_factory=list)
     undefined: list[Undefined] = field(default_factory=list)
     signatures: dict[str, str] = field(default_factory=dict)
     declared: list[str] = field(default_factory=list)

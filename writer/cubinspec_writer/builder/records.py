@@ -167,14 +167,18 @@ def _large_parameter(ordinal: int, offset: int, parameter: Parameter) -> Attribu
 
 
 def with_library_record(
-    parts: CubinParts, goal: Target, records: list[AttributeRecord]
+    parts: CubinParts, goal: Target, records: list[AttributeRecord], number: int
 ) -> list[AttributeRecord]:
-    """``.nv.info`` with what it says of a module without kernels, made with the module's data."""
+    """``.nv.info`` with what it says of a module without kernels, made with the module's data.
+
+    Args:
+        number: how many records were made later where code is not optimized.
+    """
     if parts.has_kernel or parts.tools_patch or not parts.written.notes:
         return records
     isa = attributes.half(EIATTR_MERCURY_ISA_VERSION, goal.family.mercury_isa)
     # what was made last stands first
-    return [*records, isa] if parts.is_library else [isa, *records]
+    return [*records, isa] if parts.is_library else [*records[:number], isa, *records[number:]]
 
 
 def module_rows(assembly: Assembly) -> list[tuple[int, str, int]]:
@@ -205,8 +209,17 @@ def module_rows(assembly: Assembly) -> list[tuple[int, str, int]]:
     if parts.independent_samplers and parts.written.notes:
         rows.append((EIATTR_TEXMODE_INDEPENDENT, "", 0))
     if not parts.relocatable and not parts.extensible and parts.has_call_graph:
-        rows += [(EIATTR_MIN_STACK_SIZE, f.name, f.stack) for f in functions if f.kernel]
+        kernels = {f.name: f.stack for f in functions if f.kernel}
+        order = dict.fromkeys((*parts.stated_stacks, *kernels))
+        rows += [(EIATTR_MIN_STACK_SIZE, name, kernels[name]) for name in order]
     return rows
+
+
+def num_later_rows(assembly: Assembly, rows: list[tuple[int, str, int]]) -> int:
+    """Rows of ``.nv.info`` of functions that are made behind the last one of the PTX."""
+    last = assembly.parts.last_declared
+    places = [at for at, (_, name, _) in enumerate(rows) if name == last]
+    return places[0] if places else 0
 
 
 def metadata_nodes(parts: CubinParts) -> list[MetadataNode]:
@@ -266,11 +279,11 @@ def numbered(assembly: Assembly, function: Function, record: AttributeRecord) ->
 def _extern_numbers(assembly: Assembly, function: Function) -> list[int]:
     """Symbols of the functions elsewhere that a function and its callees call."""
     calls = assembly.call_tree
-    own = [assembly.index(name) for name in function.externs]
-    added = [assembly.index(name) for name in calls.inherited_externs(function)]
+    names = [*function.externs, *calls.inherited_externs(function)]
     if calls.are_externs_late(function):
-        return sorted(own + added, reverse=True)
-    return own + sorted(added)
+        order = [name for one in assembly.parts.functions for name in one.externs]
+        names = list(reversed(dict.fromkeys(order)))
+    return [assembly.index(name) for name in names]
 
 
 def _stack_rows(

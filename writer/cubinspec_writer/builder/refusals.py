@@ -98,12 +98,20 @@ def _check_named(parts: CubinParts) -> None:
     known = {*functions, *(symbol.name for symbol in parts.undefined)}
     known |= {variable.name for variable in parts.variables if variable.space == ADDRESS}
     named = [("tool_functions", name) for name in parts.tool_functions]
+    named += [("last_declared", name) for name in (parts.last_declared,) if name]
+    named += [(one.name, one.owner) for one in parts.variables if one.owner]
     known |= {inner.name for one in parts.functions for inner in one.inner}
     named += [(one.name, name) for one in parts.functions for name in one.mentioned]
     for owner, name in named:
         if name not in known:
             raise _refuse(owner, f"no function {name!r}", ", ".join(sorted(known)))
+    kernels = [one.name for one in parts.functions if one.kernel]
+    for name in parts.stated_stacks:
+        if name not in kernels:
+            raise _refuse("stated_stacks", f"no kernel {name!r}", ", ".join(kernels))
     for variable in parts.variables:
+        if variable.owner and variable.space != SHARED:
+            raise _refuse(variable.name, f"a {variable.space} variable of code", "a shared one")
         if not variable.function:
             continue
         if variable.space != SHARED or not parts.names_shared:
@@ -387,7 +395,7 @@ def _check_mercury_contents(parts: CubinParts, goal: Target) -> None:
             raise _refuse(
                 variable.name,
                 "contents of the Mercury half",
-                "extensible programs with capsules whose relocations are applied",
+                "contents with capsules beside them, whose relocations are applied",
             )
         if given is not None and len(given) != size:
             raise _refuse(

@@ -135,7 +135,8 @@ def _name_resolved(assembly: Assembly, data: Section) -> None:
             assembly.add_relocations(prefix, data, [])
         return
     if not is_own:
-        prefixes = (".rel", ".rela") if assembly.finalizer else (".rel",)
+        classic = assembly.resolved_prefixes.get(id(data)) or (".rel",)
+        prefixes = (".rel", ".rela") if assembly.finalizer else classic
     elif assembly.finalizer:
         assembly.add_relocations(".rela", data, [])
         prefixes = (".rel",)

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/symbols.yaml (sha256 5e30a48939470aaf) by tools.gen; do not edit.
+# Generated from ksy/tables/symbols.yaml (sha256 ae1d5bae3975b9f3) by tools.gen; do not edit.
 """Symbols."""
 
 TYPE_NAMES: dict[int, str] = {
