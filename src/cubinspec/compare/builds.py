@@ -739,7 +739,7 @@ def _again(item: tuple[Image, list[int]], arena: Arena) -> list[FunctionFacts] |
     image, places = item
     try:
         with image.cubin(arena) as cubin:
-            reader = ImageReader(cubin)
+            reader = ImageReader(cubin, [])  # names of the few are read with them
             return [reader.facts_of(reader.functions[place]) for place in places]
     except CubinError as error:
         return error
