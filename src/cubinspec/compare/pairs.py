@@ -172,11 +172,15 @@ def _likely(
     found: PairChanges, readers: tuple[ImageReader, ImageReader], compare: _Changes, wants: Wants
 ) -> list[tuple[FunctionFacts, FunctionFacts, list[Change]]]:
     """Functions without a counterpart that are one another's if no other image has a better one."""
+    # no image stands beside the functions, as all are of one pair; compiled code checks types
     sides: list[list[Any]] = [[(None, facts) for facts in side] for side in (found.gone, found.new)]
-    pairs, *left = match_names(*sides)
-    for side, (_, facts) in of_like_code(*left):
+    named: Any = match_names(*sides)
+    pairs, *left = named
+    alike: Any = of_like_code(*left)
+    for side, (_, facts) in alike:
         readers[side].read_code(facts)
-    more, _, _ = match_renamed(*left)
+    renamed: Any = match_renamed(*left)
+    more, _, _ = renamed
     likely = [
         (pair.old[1], pair.new[1])
         for pair in (*pairs, *more)
