@@ -65,6 +65,19 @@ def test_a_bundle_of_another_python_is_not_used(path: Path) -> None:
         importlib.import_module("bundled")
 
 
+def test_a_closed_stream_does_not_become_the_bundle(path: Path) -> None:
+    program = """if True:
+        import os, sys
+        from cubinspec.cli.bundle import install
+        os.close(0)
+        install(sys.argv[1])
+        print(os.open(sys.argv[1], os.O_RDONLY))
+    """
+    command = [sys.executable, "-c", program, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout == "0\n"
+
+
 @pytest.mark.skipif(not os.environ.get(COMPILED_TESTS), reason="only compiled wheels have a bundle")
 def test_the_command_takes_its_modules_from_the_bundle() -> None:
     program = """if True:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Bytes of the magic number and of the size.
 _WORD = 4
+#: The last descriptor of the standard streams.
+_STDERR = 2
 #: The library of mypyc, and how it calls the capsules with the functions that make modules.
 _LIBRARY, _PREFIX = "cubinspec__mypyc", "init_"
 
@@ -68,18 +70,18 @@ class Finder:
     """Finds the modules of a bundle.
 
     Args:
-        path: the bundle.
+        file: descriptor of the bundle.
         root: the folder with the packages.
     """
 
-    def __init__(self, path: str, root: str) -> None:
-        self._file = os.open(path, os.O_RDONLY)
-        head = os.pread(self._file, 2 * _WORD, 0)
+    def __init__(self, file: int, root: str) -> None:
+        self._file = file
+        head = os.pread(file, 2 * _WORD, 0)
         size = int.from_bytes(head[_WORD:], "little")
         self._codes = 2 * _WORD + size
         self._rows: dict[str, tuple[str, bool, int, int]] = {}
         if head[:_WORD] == MAGIC_NUMBER:
-            self._rows = loads(os.pread(self._file, size, 2 * _WORD))
+            self._rows = loads(os.pread(file, size, 2 * _WORD))
         self._root = root
         self._inits: dict[str, Any] | None = None
 
@@ -119,5 +121,10 @@ class Finder:
 
 def install(path: str) -> None:
     """Look for modules in this bundle first."""
-    if hasattr(os, "pread"):  # a process and its children would move one position in the file
-        sys.meta_path.insert(0, Finder(path, path.rpartition("/cubinspec/")[0]))
+    if not hasattr(os, "pread"):  # a process and its children would move one position in the file
+        return
+    file = os.open(path, os.O_RDONLY)
+    if file <= _STDERR:  # who closed a stream must not find a file in its place
+        os.close(file)
+        return
+    sys.meta_path.insert(0, Finder(file, path.rpartition("/cubinspec/")[0]))
