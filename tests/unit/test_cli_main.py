@@ -130,6 +130,13 @@ def test_a_closed_stdout_is_no_fault() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_closed_stderr_is_no_fault() -> None:
+    script = f'exec "{sys.executable}" -m cubinspec kernels "{SAMPLE}" 2>&-'
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert done.stdout.startswith("arch ")
+
+
 def test_a_poor_encoding_is_no_fault(tmp_path: Path) -> None:
     path = tmp_path / "kärnel.cubin"
     path.write_bytes(Path(SAMPLE).read_bytes())

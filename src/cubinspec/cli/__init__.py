@@ -230,8 +230,10 @@ def entry() -> NoReturn:
     _kept = []
     # a large file becomes many tuples without cycles; searching them for cycles costs a third
     gc.disable()
-    if sys.stdout is None:  # started with stdout closed
+    if sys.stdout is None:  # started with the stream closed
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     from _codecs import register_error  # all of `codecs` takes longer to import
 
     register_error("cubinspec.plain", _plain)
