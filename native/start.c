@@ -1,4 +1,4 @@
-/* `cubinspec.cli._start`: makes a module that mypyc has compiled, for `cubinspec/cli/bundle.py`.
+/* `cubinspec.format._start`: makes a module that mypyc has compiled, for `cubinspec/cli/bundle.py`.
 
    mypyc puts all modules into one library, with a capsule for the function that makes each, and
    writes a small library for each module, through which Python finds it. To load forty of these takes

@@ -35,7 +35,7 @@ level, flags, *words = sys.argv[1:]
 made = mypycify(words, opt_level=level, debug_level="0", group_name="cubinspec")
 for module in made:
     module.extra_compile_args += flags.split()
-made.append(Extension("cubinspec.cli._start", ["start.c"]))
+made.append(Extension("cubinspec.format._start", ["start.c"]))
 setup(
     name="compiled", packages=[], py_modules=[], ext_modules=made,
     script_args=["--quiet", "build_ext", "--build-lib", "lib"],

@@ -57,7 +57,7 @@ class _CompiledLoader(ExtensionFileLoader):
         self._init = init
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        from cubinspec.cli import _start  # type: ignore[attr-defined]
+        from cubinspec.format import _start  # type: ignore[attr-defined]
 
         module: ModuleType = _start.start(self._init)
         return module
