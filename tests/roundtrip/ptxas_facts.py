@@ -332,6 +332,10 @@ def builder_of(data: bytes, arch: str, *, frames: bool = True) -> CubinBuilder:
     for section in facts.file.sections:
         if id(section) in owned:
             builder.functions.append(_function(facts, owned[id(section)], section))
+    unified = {one.name for one in builder.functions if one.unified is not None}
+    if not facts.is_optimized and builder.functions:
+        # they are named in the order of the PTX
+        builder.functions[0].mentioned += [one.name for one in facts.symbols if one.name in unified]
     for symbol in facts.symbols:
         is_second = symbol.st_info & 15 == STT_FUNC and not symbol.st_size
         if is_second and symbol.section and facts.has_aliases:
@@ -518,6 +522,7 @@ def _function(facts: _Facts, symbol: Symbol, text: Section) -> Function:
     rows = [facts.named[one][0] for one in (f".rel{code}", f".rela{code}") if one in facts.named]
     if constants is not None and rows:
         function.constants_last = facts.named[constants.name][0] > max(rows)
+        function.constants_first = facts.named[constants.name][0] < min(rows)
     made_as = mercury_name(f".nv.constant2.{name}")
     table = facts.made_as(f".rela.nv.constant2.{name}", f".rela{made_as}")
     is_early = table and table[0] < facts.named[".debug_frame"][0]
@@ -805,16 +810,18 @@ def _variables(facts: _Facts, builder: CubinBuilder) -> None:
         variable.owner = owner
         variable.binding = _BINDING[part.st_info >> 4]
         variable.resolved = facts.had_relocations(section)
-        names = [] if facts.relocatable or facts.goal.family.finalizer else facts.dropped
-        left = [one for one in (".rel", ".rela") if f"{one}{section.name}" in names]
+        made_as = mercury_name(section.name) or section.name
+        made_as = made_as if facts.goal.family.finalizer else section.name
+        names = [] if facts.relocatable else facts.dropped
+        left = [one for one in (".rel", ".rela") if f"{one}{made_as}" in names]
         if left == [".rela"] and not relocations[section.name]:
             variable.resolved, variable.resolved_sections = True, left
         if variable.resolved and start == 0 and not variable.resolved_sections:
             variable.function_ids = facts.function_ids(section)
-        made_as = mercury_name(section.name) or section.name
         twin = _bytes(facts, f".nv.merc{made_as}")
         has_twin = f".nv.merc.rela{made_as}" in facts.sections
-        if variable.resolved and has_twin and twin is not None:
+        is_kept = any(not row.applied for row in relocations[section.name])
+        if variable.resolved and has_twin and twin is not None and not is_kept:
             variable.mercury = twin[start:end]
             variable.mercury_relocations = [
                 replace(row, offset=row.offset - start)

@@ -364,6 +364,8 @@ class _Relocations:
         for name in function.mentioned:
             assembly.mention(name)
             add_helper_address(assembly, name)
+        if function.constants_first:
+            _add_constants(assembly, function)
         for relocation in self.relocations:
             self._name_used(relocation.offset)
             if relocation.symbol == function.constants_symbol:

@@ -252,8 +252,9 @@ class Function:
         constants_parts: symbols of what inner functions brought, with place and size; the one of
             the constants ends where the first of them begins.
         constants_own: where the function's own constants end, if what others brought has no symbol.
-        constants_last: whether they are made behind the code's relocations; by default with the
-            first one that names their symbol, or in front of all.
+        constants_first: whether they are made in front of the code's relocations; by default with
+            the first one that names their symbol, or in front of all if none does.
+        constants_last: whether they are made behind the code's relocations.
         constants_resolved: executables: the constants had relocations, all of them applied.
         jump_tables: from sm_90 on: the constants are places in the code, so that their relocations,
             all applied, were made with those of the code; without a symbol of constants those of
@@ -296,6 +297,7 @@ class Function:
     constants_own: int | None = None
     constants_relocations: list[Relocation] = field(default_factory=list)
     constants_resolved: bool = False
+    constants_first: bool = False
     constants_last: bool = False
     jump_tables: bool = False
     mentioned: list[str] = field(default_factory=list)
@@ -328,8 +330,8 @@ class Variable:
         common: whether the linker merges it with others of its name (``.common``).
         relocations: of the initial contents.
         resolved: executables: the contents had relocations, all of them applied.
-        resolved_sections: ``.rel`` and ``.rela`` as they were made for these, before sm_90; by
-            default ``.rel`` alone, for relocations without addends.
+        resolved_sections: ``.rel`` and ``.rela`` as they were made for these, if not ``.rel``,
+            behind which the finalizer makes ``.rela``.
         function_ids: extensible programs: functions that the contents name, relocated by number.
         mercury, mercury_relocations: its contents in the Mercury half, sm_100 and up, where their
             relocations are kept although those of the SASS half are applied.

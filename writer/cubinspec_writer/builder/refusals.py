@@ -370,7 +370,8 @@ def _check_applied(parts: CubinParts, goal: Target) -> None:
         return
     if any(function.capsule is None for function in parts.functions):
         return  # there is no Mercury half
-    resolved = [variable.name for variable in parts.variables if variable.resolved]
+    applied = [variable for variable in parts.variables if variable.resolved]
+    resolved = [variable.name for variable in applied if not variable.resolved_sections]
     kept = (
         variable.relocations or variable.function_ids or variable.mercury_relocations
         for variable in parts.variables

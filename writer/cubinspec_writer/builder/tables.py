@@ -130,13 +130,14 @@ def _name_resolved(assembly: Assembly, data: Section) -> None:
     """
     is_own = data.name.startswith(_CONSTANTS)
     has_ids = bool(assembly.function_ids.get(id(data)))
-    if assembly.finalizer and assembly.parts.extensible and not (is_own or has_ids):
+    given = assembly.resolved_prefixes.get(id(data))
+    is_kept = assembly.finalizer and assembly.parts.extensible and not given
+    if is_kept and not (is_own or has_ids):
         for prefix in (".rel", ".rela"):
             assembly.add_relocations(prefix, data, [])
         return
     if not is_own:
-        classic = assembly.resolved_prefixes.get(id(data)) or (".rel",)
-        prefixes = (".rel", ".rela") if assembly.finalizer else classic
+        prefixes = given or ((".rel", ".rela") if assembly.finalizer else (".rel",))
     elif assembly.finalizer:
         assembly.add_relocations(".rela", data, [])
         prefixes = (".rel",)
