@@ -32,6 +32,7 @@ from cubinspec_writer.builder import (
     assemble,
 )
 from cubinspec_writer.emitter import describe, roundtrip
+from cubinspec_writer.emitter.model import Dropped
 
 CODE = bytes(range(128))
 
@@ -698,6 +699,42 @@ def test_shared_memory_of_an_object_has_room_for_its_alignment(
     for number, (size, align) in enumerate(zip(sizes, aligns, strict=True)):
         builder.variable(f"v{number}", "shared", size=size, align=align)
     assert Cubin.parse(builder.to_bytes()).sections[".nv_debug.shared"].sh_size == expected
+
+
+@pytest.mark.parametrize(("early", "first"), [(False, ".rel.text.k"), (True, ".nv.constant2.k")])
+def test_constants_are_made_with_the_relocation_that_names_them_or_in_front(
+    early: bool, first: str
+) -> None:
+    builder = smallest("sm_80", relocatable=True)
+    builder.variable("v", "global", bytes(4))
+    kernel = builder.functions[0]
+    kernel.constants, kernel.constants_symbol = bytes(8), "k.const_opt.0.8"
+    kernel.constants_first = early
+    kernel.relocations += [
+        Relocation(0, "R_CUDA_ABS32_LO_32", "v"),
+        Relocation(16, "R_CUDA_CONST_FIELD19_40", "k.const_opt.0.8"),
+    ]
+    made = [getattr(one, "name", "") for one in builder.description().history]
+    assert min((".rel.text.k", ".nv.constant2.k"), key=made.index) == first
+
+
+@pytest.mark.parametrize(
+    ("arch", "given", "names"),
+    [
+        ("sm_80", [], {".rel.nv.global.init"}),
+        ("sm_80", [".rela"], {".rela.nv.global.init"}),
+        ("sm_90", [], {".rel.nv.global.init", ".rela.nv.global.init"}),
+        ("sm_90", [".rela"], {".rela.nv.global.init"}),
+    ],
+)
+def test_names_of_applied_relocations_of_contents(
+    arch: str, given: list[str], names: set[str]
+) -> None:
+    builder = smallest(arch)
+    table = builder.variable("table", "global", bytes(8))
+    table.resolved, table.resolved_sections = True, given
+    made = {one.name for one in builder.description().history if isinstance(one, Dropped)}
+    assert {name for name in made if name.endswith(".nv.global.init")} == names
 
 
 def test_sizes_that_code_asks_for() -> None:
