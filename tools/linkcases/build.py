@@ -38,6 +38,8 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Programs made for one rule each, and random programs on which a rule rests.
 CASES, SEEDS = ROOT / "tests" / "link" / "cases", ROOT / "tests" / "link" / "seeds"
 ARCHES = ["75", "80", "86", "89", "90", "90a", "100", "103", "110", "120", "121"]
+#: Programs that are not NVIDIA's.
+_HOST_TOOLS = ("ar", "as")
 #: The oldest virtual architecture of nvcc 13: its PTX serves every target.
 _VIRTUAL = "75"
 
@@ -86,13 +88,18 @@ def build(case: Case, cache: Path) -> Path:
     with alone(work.with_name(work.name + ".lock")):
         if not (target / "cmd.json").exists():
             try:
-                _build(case, work, target)
+                build_case(case, work, target)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
     return target
 
 
-def _build(case: Case, work: Path, target: Path) -> None:
+def build_case(case: Case, work: Path, target: Path) -> None:
+    """Build a case in a folder of its own, and put what was built into another.
+
+    Raises:
+        OracleError: an input could not be built.
+    """
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(case.folder, work)
     inputs = work / "inputs"
@@ -171,7 +178,7 @@ class _Step:
 
     def _tool(self, name: str, *words: str, cwd: Path | None = None) -> None:
         path = f"{oracle.cuda_home() / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
-        argv = [str(oracle.find(name).path) if name != "ar" else "ar", *words]
+        argv = [str(oracle.find(name).path) if name not in _HOST_TOOLS else name, *words]
         oracle.run(argv, cwd=cwd or self.work, timeout=600, env={"PATH": path}).check()
 
     def _ptxas(self, *words: str) -> None:
@@ -207,6 +214,10 @@ class _Step:
     def host_object(self, source: str) -> None:
         extra = self._words(self.step.get("nvcc", ["-arch=sm_{arch}"]))
         self._nvcc("-dc", "--keep", "--keep-dir", ".", *extra, source, "-o", str(self.out))
+
+    def assembly(self, source: str) -> None:
+        shutil.copy(self.work / source, self.inputs)
+        self._tool("as", source, "-o", self.out.name, cwd=self.inputs)
 
     def archive(self, members: list[str]) -> None:
         self._tool("ar", "rcsD", self.out.name, *members, cwd=self.inputs)
@@ -318,6 +329,7 @@ STEPS: dict[str, Callable[[_Step, Any], None]] = {
     "gen": _Step.generated,
     "nvcccubin": _Step.nvcc_cubin,
     "dc": _Step.host_object,
+    "assembly": _Step.assembly,
     "ar": _Step.archive,
     "fatbin": _Step.fatbin,
     "link": _Step.linked,

@@ -26,13 +26,14 @@ from typing import Any
 from tools import oracle
 from tools.linkcases import exceptions, outcomes
 from tools.linkcases.basic import BasicProgram
-from tools.linkcases.build import SEEDS
+from tools.linkcases.build import SEEDS, Case, build_case
 from tools.linkcases.compare import compare_built
 from tools.linkcases.formed import FormProgram
+from tools.linkcases.mixed import MixedProgram
 from tools.linkcases.unified import UnifiedProgram
 from tools.linkcases.wide import WideProgram
 
-KINDS = ("basic", "wide", "unified", "forms")
+KINDS = ("basic", "wide", "unified", "forms", "mixed")
 NOT_ASSEMBLED = "not assembled"
 #: Outcomes that a run may have without failing.
 GOOD = outcomes.ACCEPTED | {NOT_ASSEMBLED}
@@ -46,28 +47,49 @@ class Drawn:
     """What a seed stands for on one target.
 
     Attributes:
-        files: PTX texts.
+        sources: name of a file -> its bytes.
+        steps: how the inputs of the link are made of them, as in `case.json`.
         options: of the link.
-        index: the index file of unified functions and data.
+        inputs: of the link.
     """
 
-    files: list[str]
+    sources: dict[str, bytes]
+    steps: list[dict[str, Any]]
     options: list[str]
-    index: bytes | None = None
+    inputs: list[str]
 
 
 def draw(kind: str, seed: int, arch: str) -> Drawn:
     """The program of a seed."""
+    if kind == "mixed":
+        mixed = MixedProgram(seed, arch)
+        sources = {name: text.encode() for name, text in mixed.sources.items()}
+        return Drawn(sources, mixed.steps, mixed.options, mixed.inputs)
     if kind == "wide":
         wide = WideProgram(seed, int(arch.rstrip("af")))
-        return Drawn(wide.files, wide.options)
+        return _plain(wide.files, wide.options)
     if kind == "unified":
         unified = UnifiedProgram(seed)
-        return Drawn(unified.files, unified.options, unified.index)
+        return _plain(unified.files, unified.options, unified.index)
     if kind == "forms":
         formed = FormProgram(seed, arch)
-        return Drawn(formed.files, formed.options)
-    return Drawn(BasicProgram(seed).files, [])
+        return _plain(formed.files, formed.options)
+    return _plain(BasicProgram(seed).files, [])
+
+
+def _plain(files: list[str], options: list[str], index: bytes | None = None) -> Drawn:
+    """A program of PTX texts that are linked as they are, with an index of unified names."""
+    drawn = Drawn({}, [], options, [])
+    for number, text in enumerate(files):
+        name = f"p{number}.cubin"
+        drawn.sources[f"p{number}.ptx"] = text.encode()
+        drawn.steps.append({"out": name, "ptx": f"p{number}.ptx"})
+        drawn.inputs.append(name)
+    if index is not None:
+        drawn.sources[_INDEX] = index
+        drawn.steps.append({"out": _INDEX, "copy": _INDEX})
+        drawn.inputs.append(f"-uidx={_INDEX}")
+    return drawn
 
 
 def build(
@@ -79,12 +101,12 @@ def build(
         link: options of the link in place of those that the program draws.
 
     Returns:
-        what ptxas said when it refused a file.
+        what the tool said that refused to make an input.
     """
     program = draw(kind, seed, arch)
-    options = program.options if link is None else link
-    texts = "\0".join([*program.files, *options]).encode()
-    digest = hashlib.sha256(texts + (program.index or b"")).hexdigest()
+    words = [*(program.options if link is None else link), *program.inputs]
+    recipe = {"inputs": program.steps, "link": words}
+    digest = hashlib.sha256(repr((arch, program.sources, recipe)).encode()).hexdigest()
     record = folder / "cmd.json"
     if record.exists():
         made: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
@@ -92,31 +114,26 @@ def build(
             refused: str | None = made.get("refused")
             return refused
     shutil.rmtree(folder, ignore_errors=True)
-    inputs = folder / "inputs"
-    inputs.mkdir(parents=True)
-    names = []
-    found: dict[str, Any] = {"digest": digest}
-    for number, text in enumerate(program.files):
-        source = inputs / f"p{number}.ptx"
-        source.write_text(text, encoding="utf-8")
-        names.append(f"p{number}.cubin")
-        ptxas = oracle.find("ptxas")
-        done = ptxas.run(f"-arch=sm_{arch}", "-c", source.name, "-o", names[-1], cwd=inputs)
-        if done.returncode:
-            found["refused"] = done.stderr.strip().splitlines()[0][:120]
-            record.write_text(json.dumps(found), encoding="utf-8")
-            return str(found["refused"])
-    if program.index is not None:
-        (inputs / _INDEX).write_bytes(program.index)
-        names.append(f"-uidx={_INDEX}")
-    words = [f"-arch=sm_{arch}", *options, *names, "-o", "../expected.cubin"]
-    done = oracle.find("nvlink").run(*words, cwd=inputs)
-    if done.returncode:
-        (folder / "expected.cubin").unlink(missing_ok=True)
-    found |= {"argv": ["nvlink", *words], "exit": done.returncode}
-    found |= {"stdout": done.stdout, "stderr": done.stderr}
-    record.write_text(json.dumps(found), encoding="utf-8")
-    return None
+    folder.mkdir(parents=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        source = Path(temporary) / "source"
+        _write(program, source)
+        case = Case(exceptions.seed_name(kind, seed), arch, source, recipe)
+        try:
+            build_case(case, Path(temporary) / "work", folder)
+            found = json.loads(record.read_text(encoding="utf-8"))
+        except oracle.OracleError as error:
+            found = {"refused": str(error).splitlines()[-1][:120]}
+        shutil.copytree(source, folder / "source")
+    record.write_text(json.dumps({"digest": digest, **found}), encoding="utf-8")
+    refused = found.get("refused")
+    return refused
+
+
+def _write(program: Drawn, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    for name, content in program.sources.items():
+        (folder / name).write_bytes(content)
 
 
 def compare_one(
@@ -147,21 +164,12 @@ def keep(kind: str, seed: int, arches: list[str], folder: Path) -> Path:
         raise ValueError(f"{kind} {seed} is not the same on {', '.join(arches)}")
     case = folder / exceptions.seed_name(kind, seed)
     shutil.rmtree(case, ignore_errors=True)
-    case.mkdir(parents=True)
-    steps, words = [], list(program.options)
-    for number, text in enumerate(program.files):
-        (case / f"p{number}.ptx").write_text(text, encoding="utf-8")
-        steps.append({"out": f"p{number}.cubin", "ptx": f"p{number}.ptx"})
-        words.append(f"p{number}.cubin")
-    if program.index is not None:
-        (case / _INDEX).write_bytes(program.index)
-        steps.append({"out": _INDEX, "copy": _INDEX})
-        words.append(f"-uidx={_INDEX}")
+    _write(program, case)
     recipe = {
         "about": f"random program {seed} of the kind `{kind}`",
         "archs": arches,
-        "inputs": steps,
-        "link": words,
+        "inputs": program.steps,
+        "link": [*program.options, *program.inputs],
     }
     text = json.dumps(recipe, indent=1) + "\n"
     (case / "case.json").write_text(text, encoding="utf-8")

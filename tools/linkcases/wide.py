@@ -47,7 +47,7 @@ _REGISTERS = (
 #: How a copy is bound -> its linking directive.
 _LINK = {"visible": ".visible ", "weak": ".weak ", "common": ".common ", "static": ""}
 #: Signature -> (declaration, how to call it).
-_SIGNATURES = {
+SIGNATURES = {
     "ii": ("(.param .b32 r) {name}(.param .b32 a)", "(.param .b32 _) _ (.param .b32 _)"),
     "iii": (
         "(.param .b32 r) {name}(.param .b32 a, .param .b32 b)",
@@ -63,7 +63,7 @@ _SIGNATURES = {
 
 
 @dataclass
-class _Function:
+class Function:
     name: str
     kind: str  # visible, weak, static
     signature: str
@@ -73,7 +73,7 @@ class _Function:
 
 
 @dataclass
-class _Variable:
+class Variable:
     name: str
     space: str
     kind: str  # visible, weak, static, common
@@ -92,9 +92,9 @@ class WideProgram:
         self.count = self.pick.choice((1, 2, 2, 2, 3, 3, 4))
         self.themes = {t for t in THEMES if self._chance(0.25)}
         self.head = f".version 8.0\n.target sm_{self.pick.choice((75, 75, 80))}\n.address_size 64\n"
-        self.functions: list[_Function] = []
-        self.variables: list[_Variable] = []
-        self.kernels: list[_Function] = []
+        self.functions: list[Function] = []
+        self.variables: list[Variable] = []
+        self.kernels: list[Function] = []
         self.tables: list[tuple[str, int, int, str]] = []
         self.declared: list[dict[str, str]] = [{} for _ in range(self.count)]
         self.data: list[list[str]] = [[] for _ in range(self.count)]
@@ -125,21 +125,21 @@ class WideProgram:
             kinds = ["visible", "visible", "visible", "static"]
             kinds += ["weak"] * 4 * self.has("weak") + ["static"] * 3 * self.has("statics")
             kind = pick.choice(kinds)
-            signature = pick.choice(tuple(_SIGNATURES)) if self.has("signatures") else "ii"
-            function = _Function(f"f{number}", kind, signature, level=number)
+            signature = pick.choice(tuple(SIGNATURES)) if self.has("signatures") else "ii"
+            function = Function(f"f{number}", kind, signature, level=number)
             self._copies(function, "strong_over_weak")
             self.functions.append(function)
         for number in range(pick.randint(0, 8)):
             self.variables.append(self._decide_variable(number))
         most = 6 if self.has("many_kernels") else 3
         for number in range(pick.randint(0 if self.functions else 1, most)):
-            kernel = _Function(f"k{number}", "visible", "", level=99)
+            kernel = Function(f"k{number}", "visible", "", level=99)
             if self.has("weak_kernels") and self._chance(0.6):
                 kernel.kind = "weak"
             self._copies(kernel, "weak_kernels")
             self.kernels.append(kernel)
 
-    def _copies(self, function: _Function, override: str) -> None:
+    def _copies(self, function: Function, override: str) -> None:
         """Decide which files have a copy, and how each is bound."""
         pick = self.pick
         home = pick.randrange(self.count)
@@ -151,7 +151,7 @@ class WideProgram:
             function.copies[pick.choice(sorted(function.copies))] = "visible"
         function.copies = dict(sorted(function.copies.items()))
 
-    def _decide_variable(self, number: int) -> _Variable:
+    def _decide_variable(self, number: int) -> Variable:
         pick = self.pick
         spaces = ["global", "global", "const"] + ["shared"] * (1 + 4 * self.has("shared"))
         space = pick.choice(spaces)
@@ -162,7 +162,7 @@ class WideProgram:
         align = pick.choice((1, 2, 4, 4, 8, 8, 16, 32, 64))
         size = pick.choice((1, 2, 4, 4, 4, 8, 8, 8, 12, 20, 33, 64, 100, 256))
         init = space != "shared" and kind != "common" and self._chance(0.5)
-        variable = _Variable(f"v{number}", space, kind, align, size, init)
+        variable = Variable(f"v{number}", space, kind, align, size, init)
         if space == "global" and kind == "visible" and self.has("managed") and self._chance(0.4):
             variable.attribute = ".attribute(.managed) "
         home = pick.randrange(self.count)
@@ -196,12 +196,12 @@ class WideProgram:
             self.code[file].append(text(function, file))
         if self.has("dead"):
             for number in range(self.pick.randint(1, 3)):
-                dead = _Function(f"dead{number}", "visible", "ii", level=50)
+                dead = Function(f"dead{number}", "visible", "ii", level=50)
                 file = self.pick.randrange(self.count)
                 dead.copies = {file: "visible"}
                 self.code[file].append(self._function(dead, file))
 
-    def _define(self, v: _Variable, file: int) -> str:
+    def _define(self, v: Variable, file: int) -> str:
         link = _LINK[v.kind]
         size = v.size
         if v.kind == "common" and self._chance(0.3):
@@ -210,7 +210,7 @@ class WideProgram:
         value = f" = {{{value}}}" if v.init else ""
         return f"{link}.{v.space} {v.attribute}.align {v.align} .b8 {v.name}[{size}]{value};\n"
 
-    def _see_variable(self, v: _Variable, file: int) -> bool:
+    def _see_variable(self, v: Variable, file: int) -> bool:
         """Make a variable usable in a file; False when it cannot be."""
         if file in v.files:
             return True
@@ -221,17 +221,17 @@ class WideProgram:
         )
         return True
 
-    def _see_function(self, function: _Function, file: int) -> bool:
+    def _see_function(self, function: Function, file: int) -> bool:
         """Declare a function in a file; False when the file cannot name it."""
         linkage = function.copies.get(file)
         if linkage is None and function.kind == "static":
             return False
         words = ".extern " if linkage is None else _LINK[linkage]
-        head = _SIGNATURES[function.signature][0].format(name=function.name)
+        head = SIGNATURES[function.signature][0].format(name=function.name)
         self.declared[file][function.name] = f"{words}.func {head};\n"
         return True
 
-    def _nameable(self, file: int, below: int = 1000) -> list[_Function]:
+    def _nameable(self, file: int, below: int = 1000) -> list[Function]:
         """Functions that a file can name, of a level lower than the given one."""
         return [
             f
@@ -275,7 +275,7 @@ class WideProgram:
             f" = {{{', '.join([*values, '5'])}}};\n"
         )
 
-    def _call(self, function: _Function) -> str:
+    def _call(self, function: Function) -> str:
         return self._call_with(function.signature, function.name)
 
     def _call_with(self, signature: str, target: str, prototype: str = "") -> str:
@@ -313,7 +313,7 @@ class WideProgram:
             function = self.pick.choice(named)
             self._see_function(function, file)
             signature, load = function.signature, f"mov.u64 %d3,{function.name};\n"
-        text = f"{label}: .callprototype {_SIGNATURES[signature][1]};\n"
+        text = f"{label}: .callprototype {SIGNATURES[signature][1]};\n"
         return (
             load
             + text
@@ -333,7 +333,7 @@ class WideProgram:
             text += f"st.{v.space}.u8 [{v.name}],%r1;\n"
         return text
 
-    def _statements(self, function: _Function, file: int) -> list[str]:
+    def _statements(self, function: Function, file: int) -> list[str]:
         pick, name = self.pick, function.name
         lines = [self._load(file) for _ in range(pick.choice((0, 1, 1, 2)))]
         own = (0, 1, 2, 3) if self.has("shared") else (0, 0, 0, 1)
@@ -467,9 +467,9 @@ class WideProgram:
         )
         return f".reg .b32 {name}<{count}>;\n{loads}{sums}"
 
-    def _function(self, function: _Function, file: int) -> str:
+    def _function(self, function: Function, file: int) -> str:
         link = _LINK[function.copies[file]]
-        head = _SIGNATURES[function.signature][0].format(name=function.name)
+        head = SIGNATURES[function.signature][0].format(name=function.name)
         entry = {
             "v": "mov.u32 %r1,%tid.x; mov.u64 %d1,0;\n",
             "ll": "ld.param.b64 %d1,[a]; cvt.u32.u64 %r1,%d1;\n",
@@ -487,11 +487,11 @@ class WideProgram:
         body = "".join(self._statements(function, file))
         return f"{link}.func {head} {{\n{_REGISTERS}{entry}{body}{leave}ret;\n}}\n"
 
-    def _see_if_listed(self, function: _Function, file: int) -> None:
+    def _see_if_listed(self, function: Function, file: int) -> None:
         if function in self.functions:
             self._see_function(function, file)
 
-    def _kernel(self, kernel: _Function, file: int) -> str:
+    def _kernel(self, kernel: Function, file: int) -> str:
         pick = self.pick
         link = _LINK[kernel.copies[file]]
         more = ""
