@@ -116,13 +116,13 @@ def records(data: bytes | bytearray) -> dict[int, tuple[int, int]]:
     return found
 
 
-def rewritten(data: bytes, old: list[Item], new: dict[int, tuple[int, bytes]]) -> bytes:
+def rewritten(data: bytes, old: list[Item], new: dict[int, tuple[int, bytes] | None]) -> bytes:
     """A capsule some of whose items become another number of SASS instructions.
 
     Args:
         old: its items.
         new: number of an item -> how many instructions it becomes, and its record; an empty one
-            is that of the padding.
+            is that of the padding. None: the SASS instruction is taken.
     """
     bits = bytearray(data[: SIZEOF_CAPSULE_HEADER + -(-len(old) // 32) * _WORD])
     parts: list[bytes] = []
@@ -130,7 +130,11 @@ def rewritten(data: bytes, old: list[Item], new: dict[int, tuple[int, bytes]]) -
         if number not in new:
             parts.append(data[item.at : item.end])
             continue
-        count, record = new[number]
+        made = new[number]
+        if made is None:
+            bits[SIZEOF_CAPSULE_HEADER + number // 8] |= 1 << number % 8
+            continue
+        count, record = made
         bits[SIZEOF_CAPSULE_HEADER + number // 8] &= ~(1 << number % 8)
         if count > 1 or not record:
             head = CAPSULE_COUNT | bool(record)

@@ -9,8 +9,10 @@ knows the whole program, and leaves these out. The loads stay in kernels that co
 
 Code for a debugger waits for errors of the memory before it ends: `MEMBAR.SC.VC`, `ERRBAR` and
 `CGAERRBAR` in front of `EXIT`. ptxas writes them when it is asked for debug data. The finalizer
-does it for the whole program when it is asked to, or when any input has debug data. Where it
-knows the whole program, it does without `MEMBAR.SC.VC` (rule F13).
+does it for the whole program when it is asked to, or when any input says that errors are to be
+visible at the end; otherwise it leaves out what an earlier link with `-r` added. Where it knows the
+whole program, it does without `MEMBAR.SC.VC`. In code without optimization the new instructions
+wait as all others do there (rule F13).
 
 Before CUDA 13 ptxas put a NOP behind the WARPSYNC of all threads. The finalizer leaves it out, in
 every function and with every option (rule F15).
@@ -45,8 +47,10 @@ from cubinspec_generated.codes_sass import (
     SASS_PLAIN_ERRBAR,
     SASS_PLAIN_EXIT,
     SASS_PLAIN_NOP,
+    SASS_SCOREBOARD_MASK,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
+    SASS_WAIT_MASK,
     SASS_WARPSYNC_OF_ALL,
     SASS_YIELDS,
 )
@@ -55,8 +59,11 @@ from cubinspec_writer.linker.finalizer import capsules
 from cubinspec_writer.linker.finalizer.flow import encode, with_barriers, words_of
 from cubinspec_writer.linker.finalizer.moved import Moved, UnknownCodeError
 
-#: Opcodes, with their forms, of all memory barriers and of EXIT.
-_MEMBAR, _EXIT = (word & SASS_OPERATION_MASK for word in (SASS_MEMBAR_OF_BLOCK, SASS_PLAIN_EXIT))
+#: Opcodes, with their forms, of all memory barriers, of EXIT and of CGAERRBAR.
+_MEMBAR, _EXIT, _CGAERRBAR = (
+    word & SASS_OPERATION_MASK
+    for word in (SASS_MEMBAR_OF_BLOCK, SASS_PLAIN_EXIT, SASS_PLAIN_CGAERRBAR)
+)
 #: Bits of an instruction without its guard and without those that say when it runs.
 _MEANING = (1 << SASS_STALL_SHIFT) - 1 & ~SASS_GUARD_MASK
 #: Some of these bits as bytes, by which a search of whole code finds the instructions.
@@ -77,6 +84,11 @@ _WAITS = tuple(
         SASS_PLAIN_CGAERRBAR | 6 << SASS_STALL_SHIFT | SASS_YIELDS,
     )
 )
+_ERRBAR = _WAITS[-2]
+_CGAERRBAR_BYTE = SASS_PLAIN_CGAERRBAR.to_bytes(SASS_BYTES, "little")[0]
+_BEHIND_EXIT = SASS_BEHIND_EXIT << SASS_STALL_SHIFT
+#: Bits that say when an instruction runs.
+_CONTROL = SASS_STALL_MASK | SASS_SCOREBOARD_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +115,12 @@ class Code:
 
 def may_change(code: bytes, *, has_debug: bool) -> bool:
     """Whether it is worth a look: a quick test of the bytes."""
-    return has_debug or any(sign in code for sign in _SIGNS) or has_idle_sync(code)
+    return has_debug or any(sign in code for sign in _SIGNS) or may_lose(code)
+
+
+def may_lose(code: bytes) -> bool:
+    """Whether any function may lose something of this code: a quick test of the bytes."""
+    return _CGAERRBAR_BYTE in code[::SASS_BYTES] or has_idle_sync(code)
 
 
 def has_idle_sync(code: bytes) -> bool:
@@ -141,7 +158,7 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
     kept = _kept(code.capsule, items, words)
     removed: set[int] = set()
     added: dict[int, tuple[int, ...]] = {}
-    new: dict[int, tuple[int, bytes]] = {}
+    new: dict[int, tuple[int, bytes] | None] = {}
     for number, item in enumerate(items[:-1]):
         run = words[item.number : item.number + item.count]
         if is_final and item.count > 1:
@@ -153,12 +170,14 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
         if _is_idle_sync(run):
             removed.add(item.number + 1)
             new[number] = (1, _shortened(code.capsule[item.start : item.end]))
+        if not has_debug and item.count > 1 and _is_waiting_end(run, code.capsule, item):
+            removed.update(range(item.number, item.number + item.count - 1))
+            new[number] = None
         if has_debug and item.start == item.end and run[0] & SASS_OPERATION_MASK == _EXIT:
             waits, record = _end(run[0], is_final)
             added[item.number] = waits
-            if is_final:
-                stall = SASS_BEHIND_EXIT << SASS_STALL_SHIFT
-                words[item.number] = run[0] & ~SASS_STALL_MASK | stall
+            if is_final and not _is_unoptimized(run[0]):
+                words[item.number] = run[0] & ~SASS_STALL_MASK | _BEHIND_EXIT
             new[number] = (1 + len(waits), record)
     if not new:
         return None
@@ -214,11 +233,32 @@ def _end(word: int, is_final: bool) -> tuple[tuple[int, ...], bytes]:
     guard = word & SASS_GUARD_MASK
     if word & _MEANING != SASS_PLAIN_EXIT or guard == SASS_NEVER << SASS_GUARD_SHIFT:
         raise UnknownCodeError("an EXIT with operands")
+    # Where the whole program is known, the barrier of memory is not needed.
+    waits = list(_WAITS[1:] if is_final else _WAITS)
+    if _is_unoptimized(word):
+        held = word & SASS_WAIT_MASK
+        waits[-2:] = _ERRBAR | held, SASS_PLAIN_CGAERRBAR | word & _CONTROL
+    return tuple(wait | guard for wait in waits), _record(guard)
+
+
+def _record(guard: int) -> bytes:
+    """The record of the Mercury instruction EXIT with a guard."""
     record = bytearray(SASS_MERCURY_EXIT.to_bytes(CAPSULE_UNIT, "little"))
     if guard != SASS_ALWAYS << SASS_GUARD_SHIFT:
         number = (guard & ~SASS_GUARD_NOT) >> SASS_GUARD_SHIFT
         is_negated = guard & SASS_GUARD_NOT != 0
         record[SASS_MERCURY_EXIT_GUARD_AT] = number << SASS_MERCURY_EXIT_GUARD_SHIFT | is_negated
-    # Where the whole program is known, the barrier of memory is not needed.
-    waits = _WAITS[1:] if is_final else _WAITS
-    return tuple(wait | guard for wait in waits), bytes(record)
+    return bytes(record)
+
+
+def _is_waiting_end(run: list[int], capsule: bytes, item: Item) -> bool:
+    """Whether a run is an EXIT behind what waits for errors, as links with `-r -g` leave it."""
+    *waits, end = run
+    if end & SASS_OPERATION_MASK != _EXIT or waits[-1] & SASS_OPERATION_MASK != _CGAERRBAR:
+        return False
+    return capsule[item.start : item.end] == _record(end & SASS_GUARD_MASK)
+
+
+def _is_unoptimized(word: int) -> bool:
+    """Whether an EXIT is of code in which every instruction waits for the one before."""
+    return word & SASS_STALL_MASK > _BEHIND_EXIT

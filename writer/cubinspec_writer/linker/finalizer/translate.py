@@ -1,8 +1,9 @@
 """The SASS half of the inputs as the finalizer translates it, before anything is linked.
 
 Functions are translated one by one, and nothing of it depends on what else is linked, but for the
-options of the link and whether any input has debug data. So the inputs are changed: code, capsules,
-and all that names places in code. The passes then link what the finalizer would have made.
+options of the link and whether any input wants errors to be visible at the end. So the inputs are
+changed: code, capsules, and all that names places in code. The passes then link what the finalizer
+would have made.
 
 What has a form that was never observed keeps ptxas's SASS. `Job.untranslated` names those
 functions, with the reason.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from cubinspec.format.sections import final_name
 from cubinspec_generated.codes import (
+    EIATTR_GEN_ERRBAR_AT_EXIT,
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B2,
     SHT_CUDA_INFO,
@@ -24,8 +26,8 @@ from cubinspec_writer.linker.finalizer.fences import (
     Code,
     calls,
     finalized,
-    has_idle_sync,
     may_change,
+    may_lose,
 )
 from cubinspec_writer.linker.finalizer.frames import move_frames
 from cubinspec_writer.linker.finalizer.line_tables import move_lines
@@ -33,6 +35,7 @@ from cubinspec_writer.linker.finalizer.moved import UnknownCodeError
 from cubinspec_writer.linker.finalizer.places import move_attributes
 from cubinspec_writer.linker.finalizer.registers import move_places
 from cubinspec_writer.linker.inputs.options import debugger_sees
+from cubinspec_writer.linker.library.demands import global_records
 from cubinspec_writer.linker.model import FRAMES, LINE_TABLES, REGISTER_TABLE
 
 TYPE_CHECKING = False
@@ -44,7 +47,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import Job
 
-_DEBUG_INFO = ".debug_info"
 _WORD = 4
 
 
@@ -54,13 +56,16 @@ def translate(job: Job, sass: list[InputObject], mercury: list[InputObject]) -> 
     Args:
         sass, mercury: the halves of the inputs, in the same order.
     """
-    is_whole = not job.options.relocatable
-    is_final = is_whole and not debugger_sees(job.options)
-    has_debug = is_whole and (
-        not is_final or any(obj.find(SHT_PROGBITS, _DEBUG_INFO) for obj in sass)
-    )
+    seen = debugger_sees(job.options)
+    is_final = not (job.options.relocatable or seen)
+    has_debug = seen or any(_shows_errors(obj) for obj in mercury)
     for half, code in zip(sass, mercury, strict=True):
         _Input(half, code, is_final, has_debug).run(job.untranslated)
+
+
+def _shows_errors(mercury: InputObject) -> bool:
+    """Whether an input asks that errors are visible at the end of kernels."""
+    return any(record[1] == EIATTR_GEN_ERRBAR_AT_EXIT for record in global_records(mercury))
 
 
 class _Input:
@@ -102,7 +107,7 @@ class _Input:
         for section in wanted:
             capsule = capsules.get(section.index)
             is_final = self._is_final and section.index in entries and not calls(section.data)
-            is_wanted = is_final or self._has_debug or has_idle_sync(section.data)
+            is_wanted = is_final or self._has_debug or may_lose(section.data)
             if capsule is None or not is_wanted:
                 continue
             try:
