@@ -79,6 +79,7 @@ class InputObject:
         info: records of attribute sections that were asked for, by section; see `records`.
         is_extensible: `ptxas -ewp` wrote it, which places the shared memory of kernels itself.
         is_system: it comes from the library of the device runtime.
+        pooled: numbers of symbols of arrays of dynamic size that a link with `-r` defined.
         bound: output symbol of every input symbol, filled by `resolve`; None for symbols without
             a place.
         called: those of them that are functions, filled by `liveness`.
@@ -106,6 +107,7 @@ class InputObject:
         "name",
         "named",
         "placed",
+        "pooled",
         "prototypes",
         "relocs",
         "repeats",
@@ -138,6 +140,7 @@ class InputObject:
         self.barriers: dict[int, int] = {}
         self.is_extensible: bool = False
         self.is_system: bool = False
+        self.pooled: set[int] = set()
         self.info: dict[int, list[RawRecord]] = {}
         self._by_type: dict[int, list[InSection]] = {}
         self._texts: dict[int, str] = {}

@@ -167,6 +167,7 @@ def read_half(elf: Elf, splitter: RecordSplitter, *, mercury: bool) -> InputObje
     strtab = elf.string_table(names)
     sections = _sections(elf, mercury)
     symbols = _symbols(elf, table, strtab, len(sections))
+    pooled = _pooled(elf, symbols)
     if has_mercury(elf):
         check_bindings(symbols)
     #: Flags of code that hold a number of barriers, as they do up to CUDA 12.
@@ -183,6 +184,7 @@ def read_half(elf: Elf, splitter: RecordSplitter, *, mercury: bool) -> InputObje
     e_type, _, _, _, _, _, e_flags, *_ = elf.ehdr
     obj = InputObject(elf.file, e_flags, sections, symbols, strtab.data, splitter)
     obj.barriers = barriers
+    obj.pooled = pooled
     obj.is_extensible = e_type == ET_EWP
     obj.relocs = _relocs(elf, obj)
     for section in obj.of_type(SHT_CUDA_CALLGRAPH):
@@ -215,13 +217,21 @@ def _symbols(elf: Elf, table: int, strtab: StringTable, num_sections: int) -> li
         symbol.bind, symbol.other, symbol.shndx = info >> ST_BIND_SHIFT, other, shndx
         symbol.value, symbol.size = value, size
         symbols.append(symbol)
-    if SHARED_POOL in elf.section_names:
-        # A link with `-r` puts arrays of dynamic size into the pool (rule R8).
-        pool = elf.section_names.index(SHARED_POOL)
-        for symbol in symbols:
-            if symbol.shndx == pool and not symbol.size and symbol.kind != STT_SECTION:
-                symbol.shndx = SHN_UNDEF
     return symbols
+
+
+def _pooled(elf: Elf, symbols: list[InSymbol]) -> set[int]:
+    """Arrays of dynamic size that a link with `-r` put into the pool; they are undefined again.
+
+    Rule R8.
+    """
+    if SHARED_POOL not in elf.section_names:
+        return set()
+    pool = elf.section_names.index(SHARED_POOL)
+    found = [s for s in symbols if s.shndx == pool and not s.size and s.kind != STT_SECTION]
+    for symbol in found:
+        symbol.shndx = SHN_UNDEF
+    return {symbol.index for symbol in found}
 
 
 def _sections(elf: Elf, mercury: bool) -> list[InSection]:

@@ -26,6 +26,7 @@ from cubinspec_generated.codes import (
     STV_INTERNAL,
 )
 from cubinspec_writer.linker.inputs.options import debugger_sees
+from cubinspec_writer.linker.model import INSTANCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ def is_nameless(job: Job, shared: SharedMemory, symbol: Symbol) -> bool:
     if options.relocatable or not (symbol.internal or symbol.space == STO_CUDA_SHARED):
         return False
     if symbol.space == STO_CUDA_SHARED and debugger_sees(job.options):
-        return symbol.is_defined and not has_place(shared, symbol)
+        # What a link with `-r` made for arrays of dynamic size has no name any more (rule R10).
+        return symbol.name == INSTANCE or (symbol.is_defined and not has_place(shared, symbol))
     return not (options.preserve_relocs and has_place(shared, symbol))
 
 

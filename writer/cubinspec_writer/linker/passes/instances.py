@@ -18,6 +18,7 @@ from cubinspec_generated.codes import (
     STT_CUDA_OBJECT,
     STV_INTERNAL,
 )
+from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.model import INSTANCE, SHARED_POOL, Symbol
 
 TYPE_CHECKING = False
@@ -95,7 +96,13 @@ def run(
             if first is not None:
                 naming[owner] = min(first, naming.get(owner, first))
     for kernel in sorted(naming, key=naming.__getitem__):
-        _make_instance(job, names, symbols, sections, shared, reach, maker, kernel, arrays, least)
+        # With -g the arrays keep their names (rule R7).
+        has_names = debugger_sees(job.options)
+        instance = None if has_names else _instance(job, names, symbols, maker, kernel, arrays)
+        start = _make_room(job, sections, reach, maker, kernel, least)
+        if instance is not None:
+            instance.value = start
+            shared.instances.add(instance)
 
 
 def _is_array(symbol: Symbol) -> bool:
@@ -103,21 +110,11 @@ def _is_array(symbol: Symbol) -> bool:
     return symbol.space == STO_CUDA_SHARED and not symbol.is_defined and symbol.size == 0
 
 
-def _make_instance(
-    job: Job,
-    names: Names,
-    symbols: Symbols,
-    sections: Sections,
-    shared: SharedMemory,
-    reach: Reach,
-    maker: Maker,
-    kernel: Symbol,
-    arrays: set[Symbol],
-    least: int,
-) -> None:
-    """Point a kernel's relocations at its instance, behind its own variables."""
+def _instance(
+    job: Job, names: Names, symbols: Symbols, maker: Maker, kernel: Symbol, arrays: set[Symbol]
+) -> Symbol:
+    """Point a kernel's relocations at its instance."""
     assert kernel.section is not None
-    listed = [maker.reloc_section(kernel.section, is_rela) for is_rela in (True, False)]
     other = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT | STV_INTERNAL
     last = job.toolkit.weak_globals  # rule K3
     instance = Symbol(INSTANCE, STB_WEAK, STT_CUDA_OBJECT, other, entered=True, in_globals=last)
@@ -125,20 +122,28 @@ def _make_instance(
         symbols.globals.append(instance)
     else:
         names.entries.append(instance)
-    shared.instances.add(instance)
-    for relocs in listed:
+    for is_rela in (True, False):
+        relocs = maker.reloc_section(kernel.section, is_rela)
         if relocs is not None:
             relocs.relocs = [r.naming(instance) if r.symbol in arrays else r for r in relocs.relocs]
+    return instance
+
+
+def _make_room(
+    job: Job, sections: Sections, reach: Reach, maker: Maker, kernel: Symbol, least: int
+) -> int:
+    """Size the section of a kernel that names arrays; returns where they begin in it."""
     section = maker.shared_section(kernel, make=True)
     assert section is not None
-    instance.value = align_up(_static_size(sections.members.get(section, [])), _ALIGN)
+    start = align_up(_static_size(sections.members.get(section, [])), _ALIGN)
     align = max(section.align, least if reach.is_wanted(kernel) else 0, _ALIGN)
     # A larger alignment, which comes from the pool, says that there are none.
     section.emitted = section.emitted or align == _ALIGN
     if section.emitted:
         section.align = align
-        size = _sized(instance.value, align)
+        size = _sized(start, align)
         section.nobits_size = align_up(size, align) if job.toolkit.rounds_dynamic_shared else size
+    return start
 
 
 def _static_size(members: list[Symbol]) -> int:

@@ -365,7 +365,12 @@ def _found_conflicts(
             )
         initial = _joins_initial(registered, obj, row)
         yield from _size_conflicts(job, registered, obj, row, initial)
-    if row.shndx == SHN_UNDEF or STB_WEAK in (registered.bind, row.bind):
+    if STB_WEAK in (registered.bind, row.bind):
+        return
+    if row.index in obj.pooled:
+        # An array of dynamic size that a link with `-r` defined comes first (rule R8).
+        yield _conflict("Multiple definition of", registered, obj, "first defined in")
+    if row.shndx == SHN_UNDEF:
         return
     if not registered.is_defined and (registered.space == row.space or not _is_dynamic(registered)):
         return
@@ -398,7 +403,8 @@ def _size_conflicts(
             yield larger.format(registered.definition[0].name)
         # Beside a common variable an array of dynamic size counts as one of no size.
         sized = registered.size or (row.shndx == SHN_COMMON and _is_dynamic(registered))
-        if sized and row.size and registered.size != row.size:
+        states = row.size or row.index in obj.pooled
+        if sized and states and registered.size != row.size:
             yield _conflict("Size doesn't match for", registered, obj, "first specified in")
     elif (registered.size > row.size) if registered.common else (row.size > registered.size):
         assert registered.definition is not None
@@ -421,13 +427,19 @@ def _conflict(
     registered: Symbol,
     obj: InputObject,
     first: str,
-    replaced: Sequence[tuple[InputObject, InSymbol]] = (),
+    replaced: Sequence[tuple[InputObject, InSymbol]] | None = None,
 ) -> str:
-    if registered.kind != STT_FUNC and not registered.common:
-        # Of a weak variable that gave way nvlink keeps the file.
-        replaced = [found for found in registered.replaced if found[1].bind == STB_WEAK]
-    definition = replaced[0] if replaced else registered.definition
-    place = definition[0] if definition else registered.first
+    """The text about two mentions of a name, with the file of the first one (rule M2)."""
+    place = registered.first
+    definition = registered.definition
+    if definition is not None:
+        copies = registered.replaced
+        is_common = registered.common or any(row.shndx == SHN_COMMON for _, row in copies)
+        if registered.kind == STT_FUNC:
+            copies = copies[:1] if replaced is None else replaced
+            place = copies[0][0] if copies else definition[0]
+        elif is_common:
+            place = definition[0]
     assert place is not None
     # No file is kept for a name that only the driver can define (rule M14).
     file = "<input>" if registered.kind in HANDLE_KINDS else place.name
