@@ -97,7 +97,11 @@ class Diagnostics:
             self._add("fatal", text)
         return LinkError(list(self.messages), EXIT_FATAL)
 
+    def has_errors(self) -> bool:
+        """Whether any error was recorded so far."""
+        return any(level == "error" for level, _ in self.messages)
+
     def stop_on_errors(self) -> None:
         """Raise if any error was recorded so far."""
-        if any(level == "error" for level, _ in self.messages):
+        if self.has_errors():
             raise LinkError(list(self.messages), EXIT_ERRORS)

@@ -395,6 +395,10 @@ class _Gatherer:
             host.system = True
         self.found.hosts += content.hosts
         self.has_code |= bool(content.groups)
+        if self.diagnostics.has_errors():
+            # Warnings that -Werror made errors (rule M27).
+            what = "fatbinary" if _sniffed(data) == "fatbin" else "internal"
+            raise self.diagnostics.fatal(f"elfLink {what} error")
         is_taken = False
         for group in content.groups:
             best = best_image(group, self.target)

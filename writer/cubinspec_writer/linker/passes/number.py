@@ -91,11 +91,7 @@ def run(
         item.symbol_index = index
         if item.made_symbol is not None:
             item.made_symbol.index = index
-    if (
-        job.family.constant0_deferred
-        and not job.family.keeps_symbols
-        and not job.options.relocatable
-    ):
+    if job.family.constant0_deferred and not job.family.keeps_symbols:
         _size_aliases(symbols)
     symbols.numbered = numbered
     for function in symbols.functions:
