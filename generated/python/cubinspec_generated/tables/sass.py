@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 6c8b89a8fa995582) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 6a5cfb4ff1fb58ec) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -156,7 +156,9 @@ NAMES: dict[int, str] = {
     0x18f: 'CCTL',
     0x192: 'MEMBAR',
     0x199: 'SULD',
+    0x19b: 'SUST_P',
     0x19d: 'SUST',
+    0x19f: 'SURED',
     0x1a1: 'MATCH',
     0x1a2: 'ATOM_FLOAT',
     0x1a3: 'ATOMG_FLOAT',
@@ -214,6 +216,9 @@ THROUGH_TABLE: frozenset[int] = frozenset((0x149, 0x158,))
 
 CALL: frozenset[int] = frozenset((0x143, 0x144,))
 """Opcodes: it calls a function."""
+
+STORES_SURFACE: frozenset[int] = frozenset((0x19b, 0x19d, 0x19f,))
+"""Opcodes: it writes to a surface."""
 
 OUTSIDE: frozenset[int] = frozenset((0x143, 0x144, 0x14a, 0x150,))
 """Opcodes: it leads to code outside of the function."""
@@ -358,7 +363,9 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x18f: (),
     0x192: (),
     0x199: (Operand('d', 4, None, False), Operand('a', 2, None, False)),
+    0x19b: (Operand('a', 2, None, False), Operand('b', 2, None, False)),
     0x19d: (Operand('a', 2, None, False), Operand('b', 2, None, False)),
+    0x19f: (Operand('a', 2, None, False), Operand('b', 2, None, False)),
     0x1a1: (Operand('d', 1, None, False), Operand('a', 2, None, False)),
     0x1a2: (Operand('d', 1, None, False), Operand('a', 2, None, False), Operand('b', 1, None, False), Operand('c', 2, None, True)),
     0x1a3: (Operand('d', 1, None, False), Operand('a', 2, None, False), Operand('b', 1, None, False), Operand('c', 2, None, True)),

@@ -47,14 +47,18 @@ from cubinspec_generated.codes_sass import (
     SASS_PLAIN_ERRBAR,
     SASS_PLAIN_EXIT,
     SASS_PLAIN_NOP,
+    SASS_READ_BARRIER_SHIFT,
     SASS_SCOREBOARD_MASK,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
     SASS_WAIT_MASK,
+    SASS_WAIT_SHIFT,
+    SASS_WAITABLE_AFTER,
     SASS_WARPSYNC_OF_ALL,
+    SASS_WRITE_BARRIER_SHIFT,
     SASS_YIELDS,
 )
-from cubinspec_generated.tables.sass import CALL
+from cubinspec_generated.tables.sass import CALL, STORES_SURFACE
 from cubinspec_writer.linker.finalizer import capsules
 from cubinspec_writer.linker.finalizer.flow import encode, with_barriers, words_of
 from cubinspec_writer.linker.finalizer.moved import Moved, UnknownCodeError
@@ -85,6 +89,7 @@ _WAITS = tuple(
     )
 )
 _ERRBAR = _WAITS[-2]
+_BARRIER_SHIFTS = (SASS_WRITE_BARRIER_SHIFT, SASS_READ_BARRIER_SHIFT)
 _CGAERRBAR_BYTE = SASS_PLAIN_CGAERRBAR.to_bytes(SASS_BYTES, "little")[0]
 _BEHIND_EXIT = SASS_BEHIND_EXIT << SASS_STALL_SHIFT
 #: Bits that say when an instruction runs.
@@ -174,10 +179,14 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
             removed.update(range(item.number, item.number + item.count - 1))
             new[number] = None
         if has_debug and item.start == item.end and run[0] & SASS_OPERATION_MASK == _EXIT:
-            waits, record = _end(run[0], is_final)
+            waits, record = _end(run[0], is_final and SASS_MEMBAR_OF_ERRORS not in kept)
             added[item.number] = waits
-            if is_final and not _is_unoptimized(run[0]):
-                words[item.number] = run[0] & ~SASS_STALL_MASK | _BEHIND_EXIT
+            if not _is_unoptimized(run[0]):
+                if is_final:
+                    words[item.number] = run[0] & ~SASS_STALL_MASK | _BEHIND_EXIT
+                if item.number:
+                    before = words[item.number - 1]
+                    words[item.number - 1] = _without_wait(before, run[0])
             new[number] = (1 + len(waits), record)
     if not new:
         return None
@@ -191,8 +200,11 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
 def _kept(capsule: bytes, items: list[Item], words: list[int]) -> set[int]:
     """Which instructions a kernel cannot do without."""
     kept = set()
-    if any(word & SASS_OPCODE_MASK == SASS_LDGSTS for word in words):
+    opcodes = {word & SASS_OPCODE_MASK for word in words}
+    if SASS_LDGSTS in opcodes:
         kept.add(SASS_LOAD_NOTHING)
+    if not opcodes.isdisjoint(STORES_SURFACE):
+        kept.add(SASS_MEMBAR_OF_ERRORS)
     kinds = {capsule[i.start + SASS_MERCURY_KIND_AT] for i in items if i.start < i.end}
     if SASS_MERCURY_MBARRIER in kinds:
         kept.add(SASS_MEMBAR_OF_BLOCK)
@@ -228,17 +240,30 @@ def _shortened(record: bytes) -> bytes:
     return bytes((record[0] | CAPSULE_SHORT,)) + record[1:CAPSULE_SHORT_BYTES]
 
 
-def _end(word: int, is_final: bool) -> tuple[tuple[int, ...], bytes]:
-    """What is put in front of an EXIT, and the record of its Mercury instruction."""
+def _end(word: int, is_short: bool) -> tuple[tuple[int, ...], bytes]:
+    """What is put in front of an EXIT, and the record of its Mercury instruction.
+
+    Args:
+        is_short: whether the barrier of memory is not needed.
+    """
     guard = word & SASS_GUARD_MASK
     if word & _MEANING != SASS_PLAIN_EXIT or guard == SASS_NEVER << SASS_GUARD_SHIFT:
         raise UnknownCodeError("an EXIT with operands")
-    # Where the whole program is known, the barrier of memory is not needed.
-    waits = list(_WAITS[1:] if is_final else _WAITS)
+    waits = list(_WAITS[1:] if is_short else _WAITS)
     if _is_unoptimized(word):
         held = word & SASS_WAIT_MASK
         waits[-2:] = _ERRBAR | held, SASS_PLAIN_CGAERRBAR | word & _CONTROL
     return tuple(wait | guard for wait in waits), _record(guard)
+
+
+def _without_wait(before: int, end: int) -> int:
+    """The instruction in front of an EXIT, where that does not wait for it at once any more."""
+    wait = (end & SASS_WAIT_MASK) >> SASS_WAIT_SHIFT
+    write, read = (before >> at & SASS_NO_BARRIER for at in _BARRIER_SHIFTS)
+    is_late = before & SASS_STALL_MASK == SASS_WAITABLE_AFTER << SASS_STALL_SHIFT
+    if is_late and (wait >> write | wait >> read) & 1:
+        return before - (1 << SASS_STALL_SHIFT)
+    return before
 
 
 def _record(guard: int) -> bytes:
