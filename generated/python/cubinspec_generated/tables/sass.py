@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 6a5cfb4ff1fb58ec) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 e62cdec0538a4cb3) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -570,7 +570,7 @@ MERCURY_UNITS: dict[int, int] = {
     0x313: 1,
     0x918: 1,
     0x941: 1,
-    0x942: 2,
+    0x942: 1,
     0x343: 2,
     0x944: 2,
     0x945: 1,
@@ -605,9 +605,9 @@ MERCURY_LENGTHS: dict[int, MercuryLength] = {
     0xc10: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
     0x212: MercuryLength(0xff0000000000000000, 0xff0000000000000000),
     0xc12: MercuryLength(0xff0000000000000000, 0xff0000000000000000),
-    0x224: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
-    0xc24: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
-    0xe24: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
+    0x224: MercuryLength(0x4000000000000000000, 0x0),
+    0xc24: MercuryLength(0x4000000000000000000, 0x0),
+    0xe24: MercuryLength(0x4000000000000000000, 0x0),
     0x28c: MercuryLength(0x78001000000000000000000, 0x38000000000000000000000),
     0x290: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
     0x292: MercuryLength(0xff0000000000000000, 0xff0000000000000000),

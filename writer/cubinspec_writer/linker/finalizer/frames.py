@@ -227,7 +227,8 @@ def _joined(entry: bytes, other: bytes, offsets: dict[int, int]) -> bytes:
         at = place
     fde = entry[head : head + _INSTRUCTIONS] + body
     fde += bytes(-len(fde) % _ADDRESS)
-    return entry[:head] + fde[:4] + (len(fde) - _ID).to_bytes(8, "little") + fde[_ID:]
+    cie = other[:_FACTOR] + entry[_FACTOR : _FACTOR + 1] + other[_FACTOR + 1 : other_head]
+    return cie + fde[:4] + (len(fde) - _ID).to_bytes(8, "little") + fde[_ID:]
 
 
 def _rows(data: bytes, factor: int) -> list[tuple[int, bytes]]:
