@@ -11,6 +11,7 @@ from __future__ import annotations
 from cubinspec.format.leb128 import sleb, uleb
 from cubinspec_generated.codes_dwarf import (
     DW_LNE_END_SEQUENCE,
+    DW_LNE_MERCURY_MARK,
     DW_LNE_SET_ADDRESS,
     DW_LNS_ADVANCE_LINE,
     DW_LNS_ADVANCE_PC,
@@ -37,20 +38,33 @@ _LENGTH, _FIXED = 4, 10
 _OPCODE_BASE = _FIXED + 4
 
 
-def keep_lines(data: bytes, is_linked: Callable[[int], bool]) -> Kept | None:
+def keep_lines(
+    data: bytes,
+    is_linked: Callable[[int], bool],
+    mercury: bytes = b"",
+    has_mercury: Callable[[int], bool] | None = None,
+) -> Kept | None:
     """Remove the sequences of functions that are not linked; None for a table of another form.
 
     Args:
         is_linked: whether to keep a sequence, by the offset of the address that it starts with.
+        mercury: the table of the Mercury half.
+        has_mercury: whether a sequence has the places of that table, by the same offset (rule A4).
     """
     units = units_of(data)
     if units is None:
         return None
+    twins = units_of(mercury) if has_mercury is not None else None
     kept = Kept()
-    for at, start, sequences in units:
+    for number, (at, start, sequences) in enumerate(units):
         unit = kept.copy(data, at, start)
-        for first, last, address in sequences:
-            if address is None or is_linked(address):
+        for which, (first, last, address) in enumerate(sequences):
+            if address is not None and not is_linked(address):
+                continue
+            if twins and address is not None and has_mercury is not None and has_mercury(address):
+                other, _, found = twins[number]
+                kept.put(first, last, _Places(mercury, other).sequence(*found[which][:2]))
+            else:
                 kept.copy(data, first, last)
         size = len(kept.data) - unit - _LENGTH
         kept.data[unit : unit + _LENGTH] = size.to_bytes(_LENGTH, "little")
@@ -101,7 +115,7 @@ def with_heads(data: bytes, mercury: bytes) -> bytes:
     return bytes(table)
 
 
-class _Mover:
+class _Writer:
     """Writes one sequence anew.
 
     A row takes its special operation when it is one instruction further on, and otherwise an
@@ -109,16 +123,14 @@ class _Mover:
     Advances of the address are written as numbers with a sign, too, which can take a byte more.
     """
 
-    def __init__(self, data: bytes, unit: int, moved: Moved) -> None:
+    def __init__(self, data: bytes, unit: int) -> None:
         self._data = data
-        self._moved = moved
         #: Bytes of the smallest step, first line step and number of them, first special operation.
         self._step = data[unit + _OPCODE_BASE - 4]
         self._line_base = (data[unit + _OPCODE_BASE - 2] ^ 0x80) - 0x80
         self._range = data[unit + _OPCODE_BASE - 1]
         self._base = data[unit + _OPCODE_BASE]
         self._operands = data[unit + _OPCODE_BASE + 1 : unit + _OPCODE_BASE + self._base]
-        self._old = self._new = 0
 
     def sequence(self, at: int, end: int) -> bytes:
         data, out = self._data, bytearray()
@@ -146,7 +158,8 @@ class _Mover:
                 size, place = uleb(data, at)
                 at = place + size
                 if data[place] != DW_LNE_END_SEQUENCE:
-                    others += data[first:at]
+                    if data[place] != DW_LNE_MERCURY_MARK:
+                        others += data[first:at]
                     continue
             elif code != DW_LNS_COPY:
                 for _ in range(self._operands[code - 1]):
@@ -154,8 +167,8 @@ class _Mover:
                 others += data[first:at]
                 continue
             last = data[first:at] if code == DW_LNS_EXTENDED_OP else b""
-            advance = self._advance(address)
-            if advance == address:
+            advance = self._advance(address, is_end=bool(last))
+            if advance is None:
                 out += data[row:at]
             else:
                 out += others + self._row(line, advance, last)
@@ -163,14 +176,9 @@ class _Mover:
             others, row = bytearray(), at
         return bytes(out + data[row:end])
 
-    def _advance(self, old: int) -> int:
-        """The new step of the address."""
-        self._old += old
-        new = self._moved.start(self._old)
-        if new < self._new or (new - self._new) % self._step:
-            raise UnknownCodeError("a line table that goes back")
-        step, self._new = new - self._new, new
-        return step
+    def _advance(self, old: int, *, is_end: bool) -> int | None:
+        """The new step of the address; None: the row stays as it is."""
+        raise NotImplementedError
 
     def _row(self, line: int, address: int, last: bytes) -> bytes:
         """The operations of one row, or of the end of the sequence."""
@@ -183,6 +191,30 @@ class _Mover:
         if address:
             out += bytes((DW_LNS_ADVANCE_PC,)) + _sleb_bytes(address // self._step)
         return bytes(out) + (last or bytes((DW_LNS_COPY,)))
+
+
+class _Mover(_Writer):
+    """Writes a sequence with other places."""
+
+    def __init__(self, data: bytes, unit: int, moved: Moved) -> None:
+        super().__init__(data, unit)
+        self._moved = moved
+        self._old = self._new = 0
+
+    def _advance(self, old: int, *, is_end: bool) -> int | None:
+        self._old += old
+        new = self._moved.start(self._old)
+        if new < self._new or (new - self._new) % self._step:
+            raise UnknownCodeError("a line table that goes back")
+        step, self._new = new - self._new, new
+        return None if step == old else step
+
+
+class _Places(_Writer):
+    """Writes a sequence of the Mercury half for the SASS half: its end is the last row."""
+
+    def _advance(self, old: int, *, is_end: bool) -> int | None:
+        return 0 if is_end else old
 
 
 def units_of(data: bytes) -> list[tuple[int, int, list[Sequence]]] | None:

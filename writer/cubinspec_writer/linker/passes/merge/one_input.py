@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.format.packing import align_up
-from cubinspec.format.sections import CONSTANT_BANK_TYPES, SHNDX
+from cubinspec.format.sections import CONSTANT_BANK_TYPES, MERCURY_PREFIX, SHNDX
 from cubinspec_generated.codes import (
     SHF_INFO_LINK,
     SHT_CUDA_CONSTANT_B0,
@@ -380,12 +380,18 @@ def _table_of_code(one: OneInput, source: InSection, section: OutSection) -> int
             return b""
         return shared_frame(one.obj, index, is_first=is_first)
 
+    def is_behind(offset: int) -> bool:
+        index = starts.get(offset)
+        return index is not None and one.obj.bound[index] in behind_alias
+
     behind_alias = _behind_alias(one)
     behind_first = later_stubs(one.job, one.unified, one.obj)
     if source.name == FRAMES:
         kept = keep_frames(source.data, is_linked, other)
     else:
-        kept = keep_lines(source.data, is_linked)
+        twin = MERCURY_PREFIX + source.name
+        mercury = next((s.data for s in one.obj.sections if s.name == twin), b"")
+        kept = keep_lines(source.data, is_linked, mercury, is_behind if behind_alias else None)
     if kept is None:
         return section.append(source.data, source.size, source.align)
     if source.size and not kept.data:
