@@ -11,9 +11,11 @@ functions, with the reason.
 
 from __future__ import annotations
 
+from cubinspec.format.attributes import raw_record
 from cubinspec.format.sections import final_name
 from cubinspec_generated.codes import (
     EIATTR_GEN_ERRBAR_AT_EXIT,
+    EIFMT_NVAL,
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B2,
     SHT_CUDA_INFO,
@@ -65,7 +67,8 @@ def translate(job: Job, sass: list[InputObject], mercury: list[InputObject]) -> 
 
 def _shows_errors(mercury: InputObject) -> bool:
     """Whether an input asks that errors are visible at the end of kernels."""
-    return any(record[1] == EIATTR_GEN_ERRBAR_AT_EXIT for record in global_records(mercury))
+    asked = raw_record(EIFMT_NVAL, EIATTR_GEN_ERRBAR_AT_EXIT, 0)
+    return asked in global_records(mercury)
 
 
 class _Input:
