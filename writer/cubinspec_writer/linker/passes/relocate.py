@@ -466,7 +466,8 @@ def _is_listed(job: Job, shared: SharedMemory, target: OutSection, reloc: Reloc)
         return has_place(shared, symbol) and (
             not job.family.capsule or symbol.space == STO_CUDA_SHARED
         )
-    return not job.family.capsule and symbol.section is not None
+    is_handle = job.options.relocatable and symbol.kind in HANDLE_KINDS
+    return not job.family.capsule and (is_handle or symbol.section is not None)
 
 
 def _is_lost(symbol: Symbol) -> bool:
