@@ -335,7 +335,7 @@ def _conflicts(job: Job, registered: Symbol, obj: InputObject, row: InSymbol) ->
         elif (
             row.shndx == SHN_UNDEF
             and row.size == registered.size
-            and not (differing or registered.common)
+            and not (differing or registered.common or row.index in obj.pooled)
         ):
             return []  # a reserved variable, which every file names
     return list(_found_conflicts(job, registered, obj, row))
