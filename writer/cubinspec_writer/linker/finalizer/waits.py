@@ -146,15 +146,22 @@ def _part(code: Code, lives: list[Lifetime], given: Given) -> set[tuple[int, int
         foreign = {
             at
             for at in life.waits
-            if at != code.last[at]
-            and not code.names(life, at)
-            and any(given.get(s) != own for s in code.explained.get((at, life.number), ()))
+            if not code.names(life, at)
+            and any(
+                given.get(s) != own and (at != code.last[at] or _ends_with(code, s[0], life.at, at))
+                for s in code.explained.get((at, life.number), ())
+            )
         }
         if foreign:
             dropped |= {(at, own) for at in foreign}
             code.pass_by(life, foreign, code.loops)
             code.explain([life])
     return dropped
+
+
+def _ends_with(code: Code, setter: int, other: int, end: int) -> bool:
+    """Whether an end of a block waits for what is set in it, and something else is from elsewhere."""
+    return code.last[setter] == end != code.last[other]
 
 
 def _keep_waits(
