@@ -227,6 +227,10 @@ class Code:
                     if wait >> number & 1:
                         self.waits[number].append(at)
 
+    def waits_for(self, at: int, number: int) -> bool:
+        """Whether an instruction waits for a barrier in the input."""
+        return bool(self.instructions[at].wait >> number & 1)
+
     def names(self, life: Lifetime, at: int) -> bool:
         """Whether an instruction has to wait for the registers of a lifetime."""
         written, read = self.registers[at]

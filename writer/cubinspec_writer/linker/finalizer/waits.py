@@ -32,13 +32,15 @@ def waits(code: Code, before: list[Lifetime], after: list[Lifetime], given: Give
         after: the same with their new numbers.
     """
     code.explain(before)
-    _leave(after, code, given)
+    left = _leave(after, code, given)
     dropped = _wait_where_set_again(code, before, after, given)
     dropped |= _part(code, after, given)
     users: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
     for life in after:
         users[given[life.at, life.is_result]].append(life)
     wanted = [0] * len(code.instructions)
+    for at, number in left:
+        wanted[at] |= 1 << number
     for number, sharing in enumerate(users):
         for at in _stops(code, sharing):
             wanted[at] |= 1 << number
@@ -56,8 +58,13 @@ def waits(code: Code, before: list[Lifetime], after: list[Lifetime], given: Give
     return wanted
 
 
-def _leave(lives: list[Lifetime], code: Code, given: Given) -> None:
-    """Leave waits as they are where the same barriers have the same number as in the input."""
+def _leave(lives: list[Lifetime], code: Code, given: Given) -> set[tuple[int, int]]:
+    """Leave waits as they are where the same barriers have the same number as in the input.
+
+    Returns:
+        instructions behind a wait for the round of a loop before, and barriers that they wait for.
+    """
+    left: set[tuple[int, int]] = set()
     alike: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
     for life in lives:
         for number in {life.number, given[life.at, life.is_result]}:
@@ -71,7 +78,10 @@ def _leave(lives: list[Lifetime], code: Code, given: Given) -> None:
             for other in alike[number]
             if _meet(life, other)
         ):
+            if any(o.at >= at and o.is_there(at) for o in alike[number] for at in life.input_waits):
+                left |= {(at, number) for at in life.waits if code.waits_for(at, number)}
             life.waits = code.measure(life, life.input_waits)
+    return left
 
 
 def _meet(life: Lifetime, other: Lifetime) -> bool:
