@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 e62cdec0538a4cb3) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 480e2064fb8d58f7) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -156,9 +156,7 @@ NAMES: dict[int, str] = {
     0x18f: 'CCTL',
     0x192: 'MEMBAR',
     0x199: 'SULD',
-    0x19b: 'SUST_P',
     0x19d: 'SUST',
-    0x19f: 'SURED',
     0x1a1: 'MATCH',
     0x1a2: 'ATOM_FLOAT',
     0x1a3: 'ATOMG_FLOAT',
@@ -216,9 +214,6 @@ THROUGH_TABLE: frozenset[int] = frozenset((0x149, 0x158,))
 
 CALL: frozenset[int] = frozenset((0x143, 0x144,))
 """Opcodes: it calls a function."""
-
-STORES_SURFACE: frozenset[int] = frozenset((0x19b, 0x19d, 0x19f,))
-"""Opcodes: it writes to a surface."""
 
 OUTSIDE: frozenset[int] = frozenset((0x143, 0x144, 0x14a, 0x150,))
 """Opcodes: it leads to code outside of the function."""
@@ -363,9 +358,7 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x18f: (),
     0x192: (),
     0x199: (Operand('d', 4, None, False), Operand('a', 2, None, False)),
-    0x19b: (Operand('a', 2, None, False), Operand('b', 2, None, False)),
     0x19d: (Operand('a', 2, None, False), Operand('b', 2, None, False)),
-    0x19f: (Operand('a', 2, None, False), Operand('b', 2, None, False)),
     0x1a1: (Operand('d', 1, None, False), Operand('a', 2, None, False)),
     0x1a2: (Operand('d', 1, None, False), Operand('a', 2, None, False), Operand('b', 1, None, False), Operand('c', 2, None, True)),
     0x1a3: (Operand('d', 1, None, False), Operand('a', 2, None, False), Operand('b', 1, None, False), Operand('c', 2, None, True)),
@@ -420,10 +413,10 @@ RESULT_AFTER: dict[int, int] = {
     0x109: 28,
     0x110: 2,
     0x119: 44,
-    0x180: 214,
-    0x181: 214,
+    0x180: 384,
+    0x181: 384,
     0x182: 60,
-    0x183: 214,
+    0x183: 384,
     0x184: 45,
     0x189: 36,
     0x1ac: 30,
@@ -570,7 +563,7 @@ MERCURY_UNITS: dict[int, int] = {
     0x313: 1,
     0x918: 1,
     0x941: 1,
-    0x942: 1,
+    0x942: 2,
     0x343: 2,
     0x944: 2,
     0x945: 1,
@@ -605,9 +598,9 @@ MERCURY_LENGTHS: dict[int, MercuryLength] = {
     0xc10: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
     0x212: MercuryLength(0xff0000000000000000, 0xff0000000000000000),
     0xc12: MercuryLength(0xff0000000000000000, 0xff0000000000000000),
-    0x224: MercuryLength(0x4000000000000000000, 0x0),
-    0xc24: MercuryLength(0x4000000000000000000, 0x0),
-    0xe24: MercuryLength(0x4000000000000000000, 0x0),
+    0x224: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
+    0xc24: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
+    0xe24: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
     0x28c: MercuryLength(0x78001000000000000000000, 0x38000000000000000000000),
     0x290: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
     0x292: MercuryLength(0xff0000000000000000, 0xff0000000000000000),
