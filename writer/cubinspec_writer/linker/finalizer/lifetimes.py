@@ -69,6 +69,7 @@ class Lifetime:
         user: the instruction of the same block that waits; -1: none does.
         over_at: the end of its block if that waits for it, as it is over by then; -1: it does not.
         input_waits: those that wait in the input, also for what shares its number.
+        rounds: those that wait only for what a loop's round before has left in its number.
         shared_stops: those that wait for what shares its new number.
         shares: whether another one has its number at the same time.
     """
@@ -86,6 +87,7 @@ class Lifetime:
         "opcode",
         "over_at",
         "passed",
+        "rounds",
         "shared_stops",
         "shares",
         "user",
@@ -104,6 +106,7 @@ class Lifetime:
         self.ended = 0
         self.waits: list[int] = []
         self.input_waits: list[int] = []
+        self.rounds: set[int] = set()
         self.shared_stops: set[int] = set()
         self.user = -1
         self.over_at = -1
@@ -397,6 +400,7 @@ def set_barriers(code: Code) -> list[Lifetime]:
 def lifetimes(code: Code) -> list[Lifetime]:
     """Every barrier that is set, with the waits that it would have with a number of its own."""
     found = set_barriers(code)
+    _pass_rounds(code, found)
     _find_sharing(found)
     for life in found:
         end = code.last[life.at]
@@ -429,6 +433,28 @@ def lifetimes(code: Code) -> list[Lifetime]:
             else:
                 _keep_own_waits(code, life)
     return found
+
+
+def _pass_rounds(code: Code, lives: list[Lifetime]) -> None:
+    """Let what is set in front of a loop pass waits for what the round before has left.
+
+    A wait behind them that nothing else explains shows that they do not end it.
+    """
+    for number in range(SASS_BARRIERS):
+        later = [at for at in code.waits[number] if (at, number) not in code.explained]
+        alike = [life for life in lives if life.number == number] if later else []
+        for life in alike:
+            if not any(at > life.at and code.names(life, at) for at in later):
+                continue
+            life.rounds = {
+                at
+                for at in life.waits
+                if at > life.at
+                and not code.names(life, at)
+                and any(other.at >= at and other.ends_at(at) for other in alike)
+            }
+            if life.rounds:
+                code.pass_by(life, life.rounds)
 
 
 def latency(life: Lifetime) -> int:
@@ -465,6 +491,7 @@ def _keep_own_waits(code: Code, life: Lifetime) -> None:
     seen = life.passed | life.ended
     base = life.base
     stops = {at for at in code.waits[life.number] if at == code.last[at] or code.names(life, at)}
+    stops -= life.rounds
     found: set[int] | None = None
     while found is None or found:
         pieces, _ = code.walk(life.at, sorted(stops))

@@ -48,11 +48,10 @@ def waits(code: Code, before: list[Lifetime], after: list[Lifetime], given: Give
         for life in after:
             if life.is_there(at):
                 wanted[at] |= 1 << given[life.at, life.is_result]
-        kept = code.instructions[at].wait
-        for life in before:
-            if life.is_there(at):
-                kept &= ~(1 << life.number)
-        wanted[at] |= kept
+        there = [life for life in before if life.is_there(at)]
+        gone = {life.number for life in there}
+        gone -= {one.number for one in there if given.get((one.at, one.is_result)) == one.number}
+        wanted[at] |= code.instructions[at].wait & ~sum(1 << number for number in gone)
     for number in range(SASS_BARRIERS):
         _keep_waits(code, number, wanted, given, dropped)
     return wanted
