@@ -73,7 +73,7 @@ def without_stack_load(code: bytes | bytearray) -> tuple[bytes | None, str]:
     if uses or unknown:
         return None, "" if uses else _unknown(unknown)
     instructions = decode(code)
-    unknown = {instruction.opcode for instruction in instructions} - NAMES.keys()
+    unknown = {instruction.opcode for instruction in instructions} - OPERANDS.keys() - NAMES_BARRIER
     if unknown:
         return None, _unknown(unknown)
     if any(instruction.opcode in NAMES_BARRIER for instruction in instructions):
