@@ -191,7 +191,7 @@ class _Chooser:
         # What nothing in the block waits for takes 5 only to share it.
         if leaves and not life.is_long and self._code.last[life.at] not in self._kept:
             pool = (*pool, SASS_SHARED_BARRIER)
-        costs = [self._cost(life, numbers.sharing(life, n)) for n in pool]
+        costs = [self._cost(life, numbers.sharing(life, n), n) for n in pool]
         return pool[costs.index(min(costs))]
 
     def _leaves_together(self, other: Lifetime, life: Lifetime) -> bool:
@@ -240,13 +240,13 @@ class _Chooser:
         between = (1 << max(at - first, 0)) - 1
         return other.passed >> first & between == between
 
-    def _cost(self, life: Lifetime, others: list[Lifetime]) -> int:
+    def _cost(self, life: Lifetime, others: list[Lifetime], number: int = 0) -> int:
         """Cycles that are lost when a barrier shares the number of others.
 
         Below 0 are cycles that are left over.
         """
         if not others:
-            return _NEVER // 2
+            return -1 if life.user < 0 and number != SASS_SHARED_BARRIER else _NEVER // 2
         clock = self._code.clock
         now = clock[life.at]
         own = latency(life)
