@@ -243,7 +243,8 @@ class _Chooser:
     def _cost(self, life: Lifetime, others: list[Lifetime], number: int = 0) -> int:
         """Cycles that are lost when a barrier shares the number of others.
 
-        Below 0 are cycles that are left over.
+        Below 0 are cycles that are left over. A number that nothing shares is taken where the next
+        block begins.
         """
         if not others:
             return -1 if life.user < 0 and number != SASS_SHARED_BARRIER else _NEVER // 2
@@ -271,11 +272,11 @@ class _Chooser:
     def may_cost(self, life: Lifetime, active: list[Lifetime]) -> bool:
         """Whether a result that leaves its block may lose cycles with those that have its number.
 
-        It may if one of them leaves its block, too.
+        It may with several of them, if one leaves its block, too.
         """
         pending = [other for other in active if other.is_pending_at(life.at)]
         leaving = any(self._first_use(other, life) < 0 for other in pending)
-        return bool(pending) and (leaving or self._cost(life, pending) > 0)
+        return len(pending) > 1 and (leaving or self._cost(life, pending) > 0)
 
     def _first_use(self, other: Lifetime, life: Lifetime) -> int:
         """The first instruction behind one, in its block, that waits for another barrier.

@@ -69,7 +69,6 @@ class Lifetime:
         user: the instruction of the same block that waits; -1: none does.
         over_at: the end of its block if that waits for it, as it is over by then; -1: it does not.
         input_waits: those that wait in the input, also for what shares its number.
-        rounds: those that wait only for what a loop's round before has left in its number.
         shared_stops: those that wait for what shares its new number.
         shares: whether another one has its number at the same time.
     """
@@ -87,7 +86,6 @@ class Lifetime:
         "opcode",
         "over_at",
         "passed",
-        "rounds",
         "shared_stops",
         "shares",
         "user",
@@ -106,7 +104,6 @@ class Lifetime:
         self.ended = 0
         self.waits: list[int] = []
         self.input_waits: list[int] = []
-        self.rounds: set[int] = set()
         self.shared_stops: set[int] = set()
         self.user = -1
         self.over_at = -1
@@ -446,15 +443,15 @@ def _pass_rounds(code: Code, lives: list[Lifetime]) -> None:
         for life in alike:
             if not any(at > life.at and code.names(life, at) for at in later):
                 continue
-            life.rounds = {
+            rounds = {
                 at
                 for at in life.waits
                 if at > life.at
                 and not code.names(life, at)
                 and any(other.at >= at and other.ends_at(at) for other in alike)
             }
-            if life.rounds:
-                code.pass_by(life, life.rounds)
+            if rounds:
+                code.pass_by(life, rounds)
 
 
 def latency(life: Lifetime) -> int:
@@ -491,7 +488,6 @@ def _keep_own_waits(code: Code, life: Lifetime) -> None:
     seen = life.passed | life.ended
     base = life.base
     stops = {at for at in code.waits[life.number] if at == code.last[at] or code.names(life, at)}
-    stops -= life.rounds
     found: set[int] | None = None
     while found is None or found:
         pieces, _ = code.walk(life.at, sorted(stops))

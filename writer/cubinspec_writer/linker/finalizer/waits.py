@@ -164,12 +164,11 @@ def _part(code: Code, lives: list[Lifetime], given: Given) -> set[tuple[int, int
         if foreign:
             dropped |= {(at, own) for at in foreign}
             code.pass_by(life, foreign, code.loops)
-            code.explain([life])
     return dropped
 
 
 def _ends_with(code: Code, setter: int, other: int, end: int) -> bool:
-    """Whether an end of a block waits for what is set in it, and something else is from elsewhere."""
+    """Whether an end of a block waits for what is set in it, and another is set elsewhere."""
     return code.last[setter] == end != code.last[other]
 
 
