@@ -223,7 +223,9 @@ def test_the_map_names_an_opcode_that_has_no_row(
     source = tmp_path / "a.cubin"
     ptxas.run("-arch=sm_120", "-c", KERNELS, "-o", source).check()
     load = _LOAD & SASS_OPCODE_MASK
-    monkeypatch.setattr(schedule, "NAMES", {at: name for at, name in NAMES.items() if at != load})
+    for table in ("NAMES", "OPERANDS"):
+        rows = {at: row for at, row in getattr(schedule, table).items() if at != load}
+        monkeypatch.setattr(schedule, table, rows)
     kernels = link([source], arch="sm_120").map["kernels"]
     reasons = {kernel.get("unfinished") for kernel in kernels}
     assert f"operands are not known: {load:#05x}" in reasons
