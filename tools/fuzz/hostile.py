@@ -260,6 +260,12 @@ def elf_capsules(sample: str, word: int) -> bytes:
     return bytes(data)
 
 
+def elf_renamed(sample: str, section: str) -> bytes:
+    """A sample in which a section has another name."""
+    data = (samples.CUBINS / f"{sample}.cubin").read_bytes()
+    return data.replace(section.encode(), section[:-1].encode() + b"_")
+
+
 def universal_head() -> bytes:
     """The magic number of a universal file, or of a Java class, and nothing behind it."""
     return b"\xca\xfe\xba\xbe"
@@ -317,7 +323,7 @@ GENERATORS: dict[str, Callable[..., bytes]] = {
         ),
         *(elf_shared_table, fatbin_containers, fatbin_entries, tar_chain, tar_global_path),
         *(tar_pax_digits, tar_pax_globals, tar_plain, tar_sparse_pax, yaml_file_size),
-        *(elf_without_sections, universal_head, yaml_section, zip_fan),
+        *(elf_renamed, elf_without_sections, universal_head, yaml_section, zip_fan),
     )
 }
 

@@ -40,7 +40,7 @@ _SIGNED = {"b": "B", "h": "H", "i": "I", "q": "Q"}
 _WIDTHS = {"B": 1, "H": 2, "I": 4, "Q": 8}
 _LONGEST_RUN = 256
 #: How often each byte may belong to a section; in real files it is once.
-_SHARED = 2
+_MOST_CLAIMS = 2
 
 
 def known_records(data: bytes) -> list[Record]:
@@ -68,7 +68,9 @@ def known_records(data: bytes) -> list[Record]:
     for number in range(shnum):
         row = section.unpack_from(data, shoff + number * section.size)
         claimed += 0 if row[1] == SHT_NOBITS else row[5]
-        if (row[1] != SHT_NOBITS and row[4] + row[5] > len(data)) or claimed > _SHARED * len(data):
+        if (row[1] != SHT_NOBITS and row[4] + row[5] > len(data)) or claimed > _MOST_CLAIMS * len(
+            data
+        ):
             raise ValueError(f"section {number} is not in the file")
         found += _body(data, is_64, row[1], row[4], row[5], f"sections[{number}]")
     return found

@@ -244,8 +244,10 @@ def _cubin_entry(
     extension = None
     if family_of(said).capsule:
         flags |= FATBIN_FLAG_HAS_COMPAT
+        # a damaged file is packed without the copy
         try:
-            extension = b"\0" + bytes(cubin.sections[".nv.compat"].data)
+            compat = cubin.sections.get(".nv.compat")
+            extension = None if compat is None else b"\0" + bytes(compat.data)
         except CubinError:
             extension = None
     compressed = mode != "none" and (compress_all or debug or mode == "size")

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 58e919339ed588a3) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 c3187575447bb793) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -236,6 +236,9 @@ THROUGH_TABLE: frozenset[int] = frozenset((0x149, 0x158,))
 
 CALL: frozenset[int] = frozenset((0x143, 0x144,))
 """Opcodes: it calls a function."""
+
+STORES_SURFACE: frozenset[int] = frozenset((0x19b, 0x19d, 0x19f,))
+"""Opcodes: it writes to a surface."""
 
 OUTSIDE: frozenset[int] = frozenset((0x143, 0x144, 0x14a, 0x150,))
 """Opcodes: it leads to code outside of the function."""
@@ -633,7 +636,7 @@ MERCURY_UNITS: dict[int, int] = {
     0x313: 1,
     0x918: 1,
     0x941: 1,
-    0x942: 2,
+    0x942: 1,
     0x343: 2,
     0x944: 2,
     0x945: 1,
@@ -668,9 +671,9 @@ MERCURY_LENGTHS: dict[int, MercuryLength] = {
     0xc10: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
     0x212: MercuryLength(0xff0000000000000000, 0xff0000000000000000),
     0xc12: MercuryLength(0xff0000000000000000, 0xff0000000000000000),
-    0x224: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
-    0xc24: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
-    0xe24: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
+    0x224: MercuryLength(0x4000000000000000000, 0x0),
+    0xc24: MercuryLength(0x4000000000000000000, 0x0),
+    0xe24: MercuryLength(0x4000000000000000000, 0x0),
     0x28c: MercuryLength(0x78001000000000000000000, 0x38000000000000000000000),
     0x290: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
     0x292: MercuryLength(0xff0000000000000000, 0xff0000000000000000),
