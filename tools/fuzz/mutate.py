@@ -73,7 +73,7 @@ def known_records(data: bytes) -> list[Record]:
         ):
             raise ValueError(f"section {number} is not in the file")
         found += _body(data, is_64, row[1], row[4], row[5], f"sections[{number}]")
-    return found
+    return [record for record in found if record[0] + record[1].size <= len(data)]
 
 
 def _table(
