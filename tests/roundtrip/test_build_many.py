@@ -57,7 +57,7 @@ def every_other_shared(number: int) -> str:
                 ("sm_90", [], every_other_shared, 18_700, 1),
                 ("sm_90", ["-c"], empty, 21_800, 1),
                 ("sm_90", ["-ewp"], with_parameters, 21_800, 1),
-                ("sm_100", ["-c"], empty, 12_000, 2),
+                ("sm_100", ["-c"], empty, 13_300, 2),
                 ("sm_100", ["-c"], empty, 21_800, 2),
             )
         ),

@@ -203,7 +203,7 @@ CASES: dict[str, Case] = {
     "letters of a name, listed": Case(long_names, 5000, "kernels {file}"),
     "words of an attribute": Case(exits, 200, "dump {file}"),
     "attribute records": Case(parameters, 60, "dump {file}"),
-    "attribute records, listed": Case(parameters, 60, "params {file}"),
+    "attribute records, listed": Case(parameters, 240, "params {file}"),
     "sections of a document": Case(
         document, 60, "from-yaml --no-check {file} --no-fsync -o {out}/a"
     ),
