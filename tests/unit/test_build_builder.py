@@ -534,6 +534,7 @@ def test_attributes_given_replace_those_computed() -> None:
         ),
         (lambda b: b.variable("v\udce9", "global", b"1"), "a name or text is no UTF-8"),
         (lambda b: setattr(b, "tool", Tool("\udce9")), "a name or text is no UTF-8"),
+        (lambda b: b.alias("v\ud800", "k"), "a name or text is no UTF-8"),
         (lambda b: b.address("k").relocations.clear(), "a constant without an address"),
     ],
 )

@@ -33,12 +33,16 @@ _UNITS = re.compile(r"stat::number_of_executed_units:\s+(\d+)")
 _EDGES = re.compile(r"cov: (\d+)")
 #: Code that tells which branches it takes is slow.
 _GUIDED_SECONDS_PER_RUN = 120
+#: Bytes of a guided input; files of a folder may be larger.
+_LARGEST_INPUT = 1 << 16
 
 
 def guided(name: str, seconds: int, folder: Path | None) -> report.Count:
     """Runs of a target in a process of their own, guided by coverage; the corpus is kept."""
     grown = corpus.grown(name)
-    options = [f"-max_total_time={seconds}", "-print_final_stats=1", "-max_len=65536"]
+    sizes = [path.stat().st_size for path in folder.iterdir()] if folder else []
+    options = [f"-max_total_time={seconds}", "-print_final_stats=1"]
+    options.append(f"-max_len={max(_LARGEST_INPUT, *sizes, 0)}")
     options.append(f"-timeout={_GUIDED_SECONDS_PER_RUN}")
     begun = _cpu_seconds()
     done = _run_guided(name, grown, options, folder)

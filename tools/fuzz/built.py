@@ -28,7 +28,18 @@ _ARCHES = ("sm_90", "sm_75", "sm_80", "sm_90a", "sm_100", "sm_103a", "sm_120", "
 _TEXTS = (
     *("k", "f", "g", "v", "w", "global", "constant", "shared", "weak", "local", "texture", "#ii"),
     *("R_CUDA_32", "R_CUDA_64", "R_CUDA_ABS32_LO_32", "R_CUDA_NONE", "R_MERCURY_ABS64", "sampler"),
-    *(".debug_line", ".text.k", ".nv.info.k", "$k$f", "", "a\0b", "\udce9", "n" * 300, "surface"),
+    *(
+        ".debug_line",
+        ".text.k",
+        ".nv.info.k",
+        "$k$f",
+        "",
+        "a\0b",
+        "\udce9",
+        "\ud800",
+        "n" * 300,
+        "surface",
+    ),
 )
 _NUMBERS = (24, 32, 64, 100, 128, 255, 256, 4096, *EDGES, -1, -(1 << 31))
 #: Most values are ordinary, or nothing would ever be built.

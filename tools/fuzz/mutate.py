@@ -234,7 +234,7 @@ class BytesMutator:
 
     def __init__(self, data: bytes, dictionary: Sequence[bytes]) -> None:
         self.data = data
-        self._dictionary = dictionary
+        self.dictionary = dictionary
 
     def mutate(self, random: Random) -> tuple[bytes, str]:
         """A damaged copy and the story of the damage; sums of tar headers are right again."""
@@ -258,7 +258,7 @@ class BytesMutator:
         return f"{width} bytes at {at:#x} {old:#x} -> {value:#x}"
 
     def _word(self, data: bytearray, random: Random) -> str:
-        word, at = random.choice(self._dictionary), random.randrange(len(data) + 1)
+        word, at = random.choice(self.dictionary), random.randrange(len(data) + 1)
         behind = at + random.choice((0, len(word)))
         data[at:behind] = word
         return f"{word!r} at {at:#x}"

@@ -194,25 +194,16 @@ _READERS: dict[str, Callable[[bytes], Parts]] = {
 }
 
 
-class ContainerMutator:
-    """Makes damaged variants of a container, mostly by damage to something in it.
-
-    Args:
-        data: a well-formed file.
-        dictionary: words that its format knows.
-    """
-
-    def __init__(self, data: bytes, dictionary: Sequence[bytes]) -> None:
-        self.data = data
-        self._dictionary = dictionary
+class ContainerMutator(BytesMutator):
+    """Makes damaged variants of a container, mostly by damage to something in it."""
 
     def mutate(self, random: Random) -> tuple[bytes, str]:
         """A damaged copy and the story of the damage."""
         parts = take_apart(self.data) if random.random() < _INNER else None
         if parts is None:
-            return BytesMutator(self.data, self._dictionary).mutate(random)
+            return super().mutate(random)
         number = random.randrange(len(parts.pieces))
-        piece, story = mutator(parts.pieces[number], self._dictionary).mutate(random)
+        piece, story = mutator(parts.pieces[number], self.dictionary).mutate(random)
         pieces = [*parts.pieces[:number], piece, *parts.pieces[number + 1 :]]
         return parts.join(pieces), f"in piece {number}: {story}"
 

@@ -95,6 +95,7 @@ def containers() -> dict[str, list[bytes]]:
         "elf_host": [
             hostile.elf_host({".nv_fatbin": inner, ".data": bytes(64)}),
             made.linked_host([inner], [1]),
+            *(_packed(name) for name in ("host.so.gz", "host.o.gz", "host.rdc.o.gz")),
         ],
         "windows_host": [
             made.pe_host(inner, b"kernel\0variable\0"),

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from cubinspec.compare.lint import LINT_RULES, Lint, lint
 from cubinspec.compare.names import stable_name
 from cubinspec.errors import BadStructureError, CubinError, FileAccessError
+from cubinspec.files import read_file
 from cubinspec.report.names import matcher, readable
 
 TYPE_CHECKING = False
@@ -138,11 +139,11 @@ def budget_text(file: str) -> str:
         FileAccessError: it cannot be read, or is no text.
     """
     try:
-        with open(file, encoding="utf-8") as opened:
-            return opened.read()
-    except (OSError, ValueError) as error:
-        reason = f"the budget cannot be read: {getattr(error, 'strerror', None) or error}"
-        raise FileAccessError(reason, file=file, expected="a TOML file") from error
+        return read_file(file).decode().replace("\r\n", "\n")
+    except (CubinError, ValueError) as error:
+        reason = error.reason if isinstance(error, CubinError) else error
+        text = f"the budget cannot be read: {reason}"
+        raise FileAccessError(text, file=file, expected="a TOML file") from error
 
 
 def parse_budget(text: str, file: str) -> Budget:

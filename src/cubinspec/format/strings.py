@@ -35,7 +35,7 @@ def decode(data: bytes) -> str:
 
 def is_utf8(name: str) -> bool:
     """Whether a name has no stray bytes."""
-    return name.isascii() or encode(name) == name.encode("utf-8", "replace")
+    return name.encode("utf-8", "surrogatepass") == name.encode("utf-8", "replace")
 
 
 def length(name: str) -> int:

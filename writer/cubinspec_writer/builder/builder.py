@@ -263,6 +263,8 @@ class CubinBuilder(CubinParts):
             made = assemble(self)
         except StructError as error:
             raise BadStructureError(f"a number does not fit its field: {error}") from error
+        except UnicodeEncodeError as error:
+            raise BadStructureError("a name or text is no UTF-8", field=error.object) from error
         names = [named.name for named in (*made.history, *made.symbols)]
         for text in (*names, *astuple(self.tool)):
             if not is_utf8(text):

@@ -605,10 +605,7 @@ def space_of(space: str) -> int:
     Raises:
         CubinError: there is no such memory.
     """
-    number = SPACES.get(space)
-    if number is None:
-        raise BadStructureError(f"no such memory {space!r}", expected=", ".join(SPACES))
-    return number
+    return _number_of(space, SPACES, "memory")
 
 
 def binding_of(binding: str) -> int:
@@ -617,10 +614,13 @@ def binding_of(binding: str) -> int:
     Raises:
         CubinError: there is no such binding.
     """
-    number = BINDINGS.get(binding)
-    if number is None:
-        raise BadStructureError(f"no such binding {binding!r}", expected=", ".join(BINDINGS))
-    return number
+    return _number_of(binding, BINDINGS, "binding")
+
+
+def _number_of(word: str, numbers: dict[str, int], what: str) -> int:
+    if word not in numbers:
+        raise BadStructureError(f"no such {what} {word!r}", expected=", ".join(numbers))
+    return numbers[word]
 
 
 def param_base(goal: Target, size: int) -> int:

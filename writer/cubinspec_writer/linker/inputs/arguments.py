@@ -7,6 +7,8 @@ value, and a warning when a later value replaces a different one.
 
 from __future__ import annotations
 
+from cubinspec.errors import CubinError
+from cubinspec.format.strings import decode
 from cubinspec.format.targets import link_target_names, linker_toolkits
 from cubinspec_writer.linker.inputs.sources import Library
 
@@ -311,10 +313,11 @@ class _LineReader:
             )
 
     def _options_file(self, path: str) -> None:
+        from cubinspec.files import read_file
+
         try:
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                text = file.read()
-        except OSError:
+            text = decode(read_file(path))
+        except CubinError:
             raise self.diagnostics.fatal(f"Could not open options file '{path}'") from None
         if self.depth >= _MAX_DEPTH:
             raise self.diagnostics.fatal(f"options file '{path}' is {self.depth} files deep")
@@ -344,23 +347,25 @@ def split_options(text: str) -> Iterator[str | None]:
     Blanks and line ends separate words, double quotation marks group a word, and a backslash
     escapes the next character.
     """
-    word: list[str] | None = None
-    quoted = False
+    word: list[str] = []
+    is_word = quoted = False
     characters = iter(text)
     for character in characters:
+        if character.isspace() and not quoted:
+            if is_word:
+                yield "".join(word)
+            word, is_word = [], False
+            continue
+        is_word = True
         if character == "\\":
             following = next(characters, "")
-            word = (word or []) + ([following] if following != '"' else [])
+            if following != '"':
+                word.append(following)
         elif character == '"':
             quoted = not quoted
-            word = word or []
-        elif character.isspace() and not quoted:
-            if word is not None:
-                yield "".join(word)
-            word = None
         else:
-            word = [*(word or []), character]
+            word.append(character)
     if quoted:
         yield None
-    elif word is not None:
+    elif is_word:
         yield "".join(word)
