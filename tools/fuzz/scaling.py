@@ -28,6 +28,8 @@ MOST = 2.5
 _STEPS = (1, 2, 4)
 _NOP = bytes.fromhex("18790000000000000000000000c00f00")
 _EXIT = bytes.fromhex("4d790000000000000000800300ea0f00")
+#: Code that ends at once.
+CODE = _EXIT + 15 * _NOP
 #: Costs that do not depend on the number of things: caches, tables, modules.
 _BASE_BYTES = 1 << 20
 #: One line more or less says nothing about growth.
@@ -63,7 +65,7 @@ def kernels(number: int, relocatable: bool = False) -> bytes:
     """A cubin of so many kernels, each with parameters, attributes, and exits."""
     builder = CubinBuilder("sm_90", relocatable=relocatable)
     for at in range(number):
-        builder.kernel(f"k{at}", _EXIT + 15 * _NOP, registers=8, parameters=[8], exit_offsets=[0])
+        builder.kernel(f"k{at}", CODE, registers=8, parameters=[8], exit_offsets=[0])
     return builder.to_bytes()
 
 
@@ -76,7 +78,7 @@ def linkable(number: int) -> bytes:
 def call_chain(number: int) -> bytes:
     """Functions that call each other in a row, and the kernel that calls the first."""
     builder = CubinBuilder("sm_90", relocatable=True)
-    builder.kernel("f0", _EXIT + 15 * _NOP, registers=8, parameters=[8], exit_offsets=[0])
+    builder.kernel("f0", CODE, registers=8, parameters=[8], exit_offsets=[0])
     for at in range(1, number):
         builder.function(f"f{at}", _EXIT + 7 * _NOP, registers=8)
         builder.call(f"f{at - 1}", f"f{at}")
@@ -98,7 +100,7 @@ def variables(number: int) -> bytes:
 def call_fan(number: int) -> bytes:
     """A kernel that calls so many functions."""
     builder = CubinBuilder("sm_90", relocatable=True)
-    builder.kernel("k", _EXIT + 15 * _NOP, registers=8, parameters=[8], exit_offsets=[0])
+    builder.kernel("k", CODE, registers=8, parameters=[8], exit_offsets=[0])
     for at in range(number):
         builder.function(f"f{at}", _EXIT + 7 * _NOP, registers=8)
         builder.call("k", f"f{at}")
@@ -116,7 +118,7 @@ def long_names(number: int) -> bytes:
     """A kernel with so many letters."""
     builder = CubinBuilder("sm_90")
     name = "k" * number
-    builder.kernel(name, _EXIT + 15 * _NOP, registers=8, parameters=[8], exit_offsets=[0])
+    builder.kernel(name, CODE, registers=8, parameters=[8], exit_offsets=[0])
     return builder.to_bytes()
 
 
@@ -132,7 +134,7 @@ def exits(number: int) -> bytes:
 def parameters(number: int) -> bytes:
     """A kernel of so many parameters, each with an attribute record of its own."""
     builder = CubinBuilder("sm_90")
-    code = _EXIT + 15 * _NOP
+    code = CODE
     builder.kernel("k", code, registers=8, parameters=[4] * number, exit_offsets=[0])
     return builder.to_bytes()
 
@@ -217,7 +219,19 @@ def cost(case: Case, number: int, folder: Path) -> Cost:
     file.write_bytes(case.make(number))
     out.mkdir(exist_ok=True)
     words = [word.format(file=file, out=out) for word in case.command.split()]
-    run_quietly(words, case.status)  # fills caches, loads modules
+    printed = run_quietly(words, case.status)  # fills caches, loads modules
+    calls = calls_of(lambda: run_quietly(words, case.status))
+    tracemalloc.start()
+    try:
+        run_quietly(words, case.status)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return Cost(calls, peak + _BASE_BYTES, printed + _BASE_OUTPUT)
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions the interpreter calls."""
     calls = 0
 
     def count(_frame: FrameType, event: str, _argument: object) -> None:
@@ -226,16 +240,10 @@ def cost(case: Case, number: int, folder: Path) -> Cost:
 
     sys.setprofile(count)
     try:
-        printed = run_quietly(words, case.status)
+        work()
     finally:
         sys.setprofile(None)
-    tracemalloc.start()
-    try:
-        run_quietly(words, case.status)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    return Cost(calls, peak + _BASE_BYTES, printed + _BASE_OUTPUT)
+    return calls
 
 
 def run_quietly(words: list[str], expected: int) -> int:

@@ -35,7 +35,15 @@ from cubinspec_generated.codes_sizes import (
 from cubinspec_generated.tables import relocations as relocation_table
 from cubinspec_writer.builder import facts
 from cubinspec_writer.builder.call_tree import CallTree
-from cubinspec_writer.builder.parts import GLOBAL, LOCAL, Function, Relocation, binding_of
+from cubinspec_writer.builder.parts import (
+    GLOBAL,
+    IMAGES,
+    LOCAL,
+    SHARED,
+    Function,
+    Relocation,
+    binding_of,
+)
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.model import Dropped, Section, Symbol
 
@@ -104,6 +112,10 @@ class Assembly:
         undefined: symbols of other files that no relocation has named yet.
         unified: tables of unified functions and data.
         call_tree: who calls whom.
+        users: name of a variable in shared memory -> the functions whose code names it.
+        shared_of: name of a function -> the shared variables that it declares, in a library also
+            those that its code names.
+        is_library, has_kernel: as of the parts.
         mercury_contents: id of a section of data -> its bytes and relocations in the Mercury half,
             where these are others than those of the SASS half.
         kept: ids of sections with a place for applied relocations, or without any that stay.
@@ -151,6 +163,11 @@ class Assembly:
         self.num_first_data = 0
         self.unified: list[Section] = []
         self.call_tree = CallTree(parts)
+        self.is_library, self.has_kernel = parts.is_library, parts.has_kernel
+        self._images = {one.name for one in parts.variables if one.space in IMAGES}
+        self.users: dict[str, list[Function]] = {}
+        self.shared_of: dict[str, list[Variable]] = {}
+        self._note_shared()
         self.mercury_contents: dict[int, tuple[bytes, list[Relocation]]] = {}
         self._function_symbols: dict[str, Symbol] = {}
         self.kept: set[int] = set()
@@ -184,8 +201,28 @@ class Assembly:
         The finalizer then makes banks of all kernels as if they had images.
         """
         parts = self.parts
-        has_images = {bool(one.images) for one in parts.functions if one.kernel}
-        return self.finalizer and parts.extensible and parts.names_shared and len(has_images) > 1
+        if not (self.finalizer and parts.extensible and parts.names_shared):
+            return False
+        return len({bool(one.images) for one in parts.functions if one.kernel}) > 1
+
+    def is_image(self, name: str) -> bool:
+        """Whether a relocation with that symbol is of an image: one of the module, or a parameter.
+
+        The latter have the name of the kernel in front, and a NUL between.
+        """
+        return "\0" in name or name in self._images
+
+    def _note_shared(self) -> None:
+        shared = [one for one in self.parts.variables if one.space == SHARED]
+        self.users = {one.name: [] for one in shared}
+        for function in self.parts.functions:
+            for name in dict.fromkeys(row.symbol for row in function.relocations):
+                if name in self.users:
+                    self.users[name].append(function)
+        for variable in shared:
+            users = self.users[variable.name] if self.is_library else []
+            for name in dict.fromkeys((variable.owner, *[user.name for user in users])):
+                self.shared_of.setdefault(name, []).append(variable)
 
     # -- sections --------------------------------------------------------------------------------
 
@@ -240,7 +277,7 @@ class Assembly:
         left = [row for row in own if not row.applied]
         # the finalizer keeps a section without relocations, but for those of images
         named = [row.symbol for row in rows if row.symbol]
-        is_of_images = named and all(self.parts.is_image(name) for name in named)
+        is_of_images = named and all(self.is_image(name) for name in named)
         if not left and (not self.finalizer or (self.parts.names_shared and is_of_images)):
             self.drop_section(name)
         else:
@@ -277,7 +314,7 @@ class Assembly:
     def _stays(self, row: Relocation) -> bool:
         """Whether the file keeps an applied relocation: not one of images."""
         is_known = row.kind != R_CUDA_NONE and RELOCATION_TYPES.get(str(row.kind)) != R_CUDA_NONE
-        return is_known and not self.parts.is_image(row.symbol)
+        return is_known and not self.is_image(row.symbol)
 
     def _add_rows(self, name: str, kind: int, of: Section, rows: list[Relocation]) -> None:
         is_rela, is_64 = kind != SHT_REL, self.parts.is_64

@@ -46,6 +46,8 @@ class CallTree:
         """Functions that a kernel calls, and those that they call, in the order of the file."""
         if not (self._is_stated and function.kernel):
             return []
+        if function.name not in self.calls:
+            return []
         if function.name not in self._known:
             names: set[str] = set()
             waiting = [function.name]

@@ -219,10 +219,8 @@ def add_banks(assembly: Assembly, function: str, num_variables: int | None = Non
 
 def add_late_shared(assembly: Assembly, function: Function) -> None:
     """Make the shared variables of a function, or that it is the first to use in a library."""
-    for variable in assembly.parts.variables:
-        is_first = assembly.parts.is_library and _uses(function, variable)
-        if variable.space == SHARED and (is_first or variable.owner == function.name):
-            _add_variable(assembly, variable)
+    for variable in assembly.shared_of.get(function.name, ()):
+        _add_variable(assembly, variable)
 
 
 def _is_late_shared(assembly: Assembly, variable: Variable) -> bool:
@@ -230,16 +228,12 @@ def _is_late_shared(assembly: Assembly, variable: Variable) -> bool:
     parts = assembly.parts
     if variable.owner:
         # those of the first function are made in the order of the module's
-        return parts.is_library or variable.owner != parts.functions[0].name
-    if not parts.is_library or variable.space != SHARED:
+        return assembly.is_library or variable.owner != parts.functions[0].name
+    if not assembly.is_library or variable.space != SHARED:
         return False
     # what several functions use is the module's
-    users = [function for function in parts.functions if _uses(function, variable)]
+    users = assembly.users[variable.name]
     return len(users) == 1 and users[0] is not parts.functions[0]
-
-
-def _uses(function: Function, variable: Variable) -> bool:
-    return any(row.symbol == variable.name for row in function.relocations)
 
 
 def _add_undefined(assembly: Assembly, num_variables: int) -> None:
@@ -363,6 +357,8 @@ def shared_symbol(assembly: Assembly, name: str, size: int, value: int, binding:
 
 def mention_in_data(assembly: Assembly, sections: list[tuple[Section, list[Relocation]]]) -> None:
     """Make the symbols that sections of data name: those of the variable declared first, first."""
+    if not sections:
+        return
     order = {one.name: number for number, one in enumerate(assembly.parts.variables)}
     of_variables: dict[str, int] = {}
     for one, number in zip(assembly.parts.variables, order.values(), strict=True):
@@ -402,7 +398,7 @@ def _is_of_other_function(assembly: Assembly, variable: Variable) -> bool:
     function = assembly.functions.get(symbol)
     if function is None or function.unified is not None:
         return False
-    if function is parts.functions[0] and not parts.is_library:
+    if function is parts.functions[0] and not assembly.is_library:
         return False
     return all(name != symbol for kind, name, _ in parts.edges if kind == ADDRESS_TAKEN)
 

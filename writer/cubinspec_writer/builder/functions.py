@@ -90,8 +90,8 @@ def add_function(assembly: Assembly, function: Function, *, first: bool) -> None
     known = 0 if first else len(assembly.data_sections)
     if not function.kernel:
         _add_needed(assembly, function, first=first)
-    has_own = any(variable.owner == name for variable in parts.variables)
-    is_early = has_own or not (parts.has_kernel and parts.is_optimized)
+    has_own = any(one.owner == name for one in assembly.shared_of.get(name, ()))
+    is_early = has_own or not (assembly.has_kernel and parts.is_optimized)
     if function.reserved_cap and is_early and not function.kernel:
         assembly.mention(RESERVED_CAP)
     has_facts = function.kernel or function.attributes or function.exit_offsets
@@ -136,7 +136,7 @@ def _add_needed(assembly: Assembly, function: Function, *, first: bool) -> None:
     parts = assembly.parts
     if not first:
         add_banks(assembly, function.name)
-    elif not parts.is_library:
+    elif not assembly.is_library:
         add_module(assembly)
     add_late_shared(assembly, function)
     called = [] if parts.is_optimized else assembly.call_tree.calls.get(function.name, [])

@@ -45,7 +45,7 @@ INSTANCE = "externsharedinstance"
 #: Bits of an address.
 ADDRESS_SIZE, NARROW_SIZE = 64, 32
 #: Images, which are in no memory of the module.
-TEXTURE, SAMPLER, SURFACE = "texture", "sampler", "surface"
+IMAGES = TEXTURE, SAMPLER, SURFACE = "texture", "sampler", "surface"
 #: Constants with addresses, which position-independent code reads.
 ADDRESS = "address"
 #: Name of the constant with the address of a symbol.
@@ -550,16 +550,6 @@ class CubinParts:
     def names_shared(self) -> bool:
         """Whether shared variables have symbols, although the file is not relocatable."""
         return not self.relocatable and (self.for_debugger or self.keeps_relocations)
-
-    def is_image(self, name: str) -> bool:
-        """Whether a relocation with that symbol is of an image: one of the module, or a parameter.
-
-        The latter have the name of the kernel in front, and a NUL between.
-        """
-        spaces = (TEXTURE, SAMPLER, SURFACE)
-        return "\0" in name or any(
-            one.name == name and one.space in spaces for one in self.variables
-        )
 
     @property
     def has_call_graph(self) -> bool:
