@@ -8,7 +8,7 @@ under `<case>/<target>/`:
     inputs/        the built inputs of the link
     command.json   the words of the command line, nvlink's messages, and other files that it wrote
     tkinfo         nvlink's own note (`.note.nv.tkinfo`), without which no byte behind it can agree
-    ptxas.cubin    what ptxas made of a PTX input during the link
+    ptxas.*        what ptxas made of a PTX input during the link, with its options and messages
 
 Cases that link libraries of NVIDIA have a row, but no inputs. A case that shows a rule of another
 toolkit is there once more as that toolkit's linker links it (`weak_vars@13.4`). A run of `make
@@ -47,20 +47,26 @@ _HEAD = (
 _NONE = "-"
 #: Stands for the folder of NVIDIA's libraries in a recipe.
 _LIBRARIES = "{LIBDIR}"
-#: Stands in for ptxas: copies what the real one once made to where `-o` says.
-_REPLAY = """\
+#: Prints the options of ptxas, which stand in front of the text or its name.
+_OPTIONS = "for w; do case $w in -ias|*.ptx) break;; esac; printf '%s ' \"$w\"; done"
+#: Runs ptxas and keeps what it made, its options and its messages.
+_RECORD = f"""\
 #!/bin/sh
-while [ "$1" != "-o" ]; do shift; done
-cp '{}' "$2"
+({_OPTIONS}) > '{{1}}.options'
+'{{0}}' "$@" 2> '{{1}}.messages'; status=$?
+cat '{{1}}.messages' >&2
+[ $status = 0 ] && cp elf.o '{{1}}.cubin'
+exit $status
 """
-#: Runs ptxas and keeps a copy of what it made.
-_RECORD = """\
+#: Does what ptxas once did, for the same options.
+_REPLAY = f"""\
 #!/bin/sh
-'{}' "$@" || exit $?
-while [ "$1" != "-o" ]; do shift; done
-cp "$2" '{}'
+[ "$({_OPTIONS})" = "$(cat '{{0}}.options')" ] || exit 1
+cat '{{0}}.messages' >&2
+cp '{{0}}.cubin' elf.o
 """
-PTXAS_OUTPUT = "ptxas.cubin"
+_PTXAS = "ptxas"
+_PTXAS_FILES = tuple(f"{_PTXAS}.{kind}" for kind in ("cubin", "options", "messages"))
 _NOTE = "tkinfo"
 _NOTE_SECTION = ".note.nv.tkinfo"
 
@@ -87,7 +93,7 @@ class Expected:
 
 def recorder(ptxas: Path, folder: Path) -> Path:
     """A program in a folder that does what ptxas does and leaves its output there, too."""
-    return _script(folder / "ptxas", _RECORD.format(ptxas, folder / PTXAS_OUTPUT))
+    return _script(folder / "ptxas.sh", _RECORD.format(ptxas, folder / _PTXAS))
 
 
 def _script(path: Path, text: str) -> Path:
@@ -170,8 +176,8 @@ def _members(folder: Path) -> list[tuple[str, bytes]]:
     output = folder / "expected.cubin"
     if output.exists() and _NOTE_SECTION in Elf(output.read_bytes(), str(output)).section_names:
         members.append((_NOTE, linker_note(output.read_bytes(), str(output))))
-    if (folder / PTXAS_OUTPUT).exists():
-        members.append((PTXAS_OUTPUT, (folder / PTXAS_OUTPUT).read_bytes()))
+    if (folder / _PTXAS_FILES[0]).exists():
+        members += [(name, (folder / name).read_bytes()) for name in _PTXAS_FILES]
     return members
 
 
@@ -284,7 +290,7 @@ def relink(folder: Path) -> tuple[int, str, bytes | None]:
         holder = folder / "tkinfo.cubin"
         holder.write_bytes(note_holder((folder / _NOTE).read_bytes()))
         words.append(f"--tkinfo-from={holder.resolve()}")
-    if (folder / PTXAS_OUTPUT).exists():
-        replay = _REPLAY.format((folder / PTXAS_OUTPUT).resolve())
-        words.append(f"--ptxas={_script(folder / 'ptxas', replay).resolve()}")
+    if (folder / _PTXAS_FILES[0]).exists():
+        replay = _REPLAY.format((folder / _PTXAS).resolve())
+        words.append(f"--ptxas={_script(folder / 'ptxas.sh', replay).resolve()}")
     return link(words, folder / "inputs")

@@ -18,7 +18,7 @@ from cubinspec_writer.linker.diagnostics import (
     UnsupportedLinkError,
 )
 from cubinspec_writer.linker.inputs.arguments import OPTIONS as LINE_OPTIONS
-from cubinspec_writer.linker.inputs.arguments import Line, Takes, read_line, usage
+from cubinspec_writer.linker.inputs.arguments import Line, Takes, c_number, read_line, usage
 from cubinspec_writer.linker.inputs.gather import NO_INPUTS
 from cubinspec_writer.linker.inputs.options import TOOL_VERSION, LinkOptions
 from cubinspec_writer.linker.inputs.sources import Library, contents
@@ -315,6 +315,7 @@ def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
         library_paths=line.listed("library-path"),
         keep_system_libraries="keep-system-libraries" in flags,
         ptxas=line.last("ptxas") or "ptxas",
+        ptxas_options=_ptxas_options(line),
         toolkit=line.last("toolkit"),
         share_constants="share-constants" in flags,
         drop_debug="suppress-debug-info" in flags,
@@ -324,6 +325,21 @@ def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
         reserve_shared=line.last("disable-smem-reservation") != "true",
         dump_callgraph=bool(flags & {"dump-callgraph", "dump-callgraph-no-demangle"}),
     )
+
+
+def _ptxas_options(line: Line) -> list[str]:
+    """Words for ptxas; of an option that is given twice it takes the last value."""
+    words = line.listed("Xptxas")
+    registers = c_number(line.last("maxrregcount") or "0") or 0
+    threads = c_number(line.last("split-compile") or "1")
+    protector = line.last("device-stack-protector")
+    if registers > 0:
+        words.append(f"-maxrregcount={registers}")
+    if threads != 1:
+        words.append(f"-split-compile={threads}")
+    if protector is not None:
+        words.append(f"-device-stack-protector={protector}")
+    return words
 
 
 def linker_note(data: bytes, name: str) -> bytes:
@@ -362,7 +378,7 @@ _LEVEL_WORDS = {"note": "info", "usage": "info"}
 def _print(line: Line, messages: list[tuple[str, str]]) -> None:
     with_notes = "verbose" in line.flags and "disable-infos" not in line.flags
     for level, text in messages:
-        if level == "text":
+        if level in ("text", "ptxas"):
             print(_shown(text), file=sys.stderr)
         elif level != "note" or with_notes:
             word = _LEVEL_WORDS.get(level, level)

@@ -46,7 +46,8 @@ class Diagnostics:
         target: architecture to name at the end of every message (`-report-arch`); empty: none.
         has_warnings: whether warnings count at all.
         messages: (level, text) of everything so far. Levels are nvlink's, and `note` for what
-            nvlink ignores without a message, `usage` for resources, `text` for lines of a report.
+            nvlink ignores without a message, `usage` for resources, `ptxas` for what that program
+            says, `text` for lines of a report.
     """
 
     __slots__ = ("has_warnings", "messages", "target", "warnings_are_errors")
@@ -77,7 +78,7 @@ class Diagnostics:
         self._add("error" if self.warnings_are_errors else "warning", text)
 
     def report(self, level: str, lines: Iterable[str]) -> None:
-        """Add lines that an option asks for, of the level `usage` or `text`."""
+        """Add lines that an option asks for, of the level `usage`, `ptxas` or `text`."""
         for text in lines:
             if level == "text":
                 self.messages.append((level, text))

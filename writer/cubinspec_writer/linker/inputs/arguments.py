@@ -75,6 +75,7 @@ def _targets() -> tuple[str, ...]:
 
 
 _LTO_ONLY = "for link-time optimisation, which this linker does not do; no effect"
+_FOR_PTXAS = "for ptxas, where it assembles PTX"
 OPTIONS = (
     LineOption("arch", "arch", Takes.CHOICE, "target, such as sm_90a", _targets()),
     LineOption("output-file", "o", Takes.TEXT, "the file to write"),
@@ -123,15 +124,15 @@ OPTIONS = (
                ("AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown")),
     LineOption("time", "time", Takes.TEXT, "append a table of times to this file"),
     LineOption("uidx-file", "uidx", Takes.TEXT, "index of the unified functions and data"),
-    LineOption("device-stack-protector", "device-stack-protector", Takes.TRUTH, _LTO_ONLY),
+    LineOption("device-stack-protector", "device-stack-protector", Takes.TRUTH, _FOR_PTXAS),
     LineOption("dlto", "dlto", Takes.FLAG, "link-time optimisation; not supported"),
     LineOption("link-time-opt", "lto", Takes.FLAG, "the same"),
     LineOption("emit-ptx", "emit-ptx", Takes.FLAG, _LTO_ONLY),
     LineOption("nvvmpath", "nvvmpath", Takes.TEXT, _LTO_ONLY),
     LineOption("Xnvvm", "Xnvvm", Takes.LIST, _LTO_ONLY),
-    LineOption("Xptxas", "Xptxas", Takes.LIST, _LTO_ONLY),
-    LineOption("maxrregcount", "maxrregcount", Takes.NUMBER, _LTO_ONLY),
-    LineOption("split-compile", "split-compile", Takes.NUMBER, _LTO_ONLY),
+    LineOption("Xptxas", "Xptxas", Takes.LIST, _FOR_PTXAS),
+    LineOption("maxrregcount", "maxrregcount", Takes.NUMBER, _FOR_PTXAS),
+    LineOption("split-compile", "split-compile", Takes.NUMBER, _FOR_PTXAS),
     LineOption("split-compile-extended", "split-compile-extended", Takes.NUMBER, _LTO_ONLY),
     LineOption("Ofast-compile", "Ofc", Takes.OPTIONAL, _LTO_ONLY),
     LineOption("host-ccbin", "host-ccbin", Takes.TEXT, "compiler that nvcc uses; no effect"),
@@ -183,6 +184,10 @@ OPTIONS = (
 LONG = {option.name: option for option in OPTIONS}
 SHORT = {option.short: option for option in OPTIONS if option.short}
 GLUED = tuple(option.short for option in OPTIONS if option.glued)
+_DIGITS = {8: "01234567", 10: "0123456789", 16: "0123456789abcdefABCDEF"}
+#: Numbers are those of 32 bits with a sign.
+_BEYOND = 1 << 31
+_MAX_DIGITS = 100
 
 
 def usage() -> str:
@@ -303,8 +308,14 @@ class _LineReader:
             line.values[option.name] = [value]
 
     def _check(self, option: LineOption, value: str) -> None:
-        if option.kind == Takes.NUMBER and value and not _is_number(value):
-            raise self.diagnostics.fatal(f"'{value}': expected a number")
+        if option.kind == Takes.NUMBER and value:
+            number = c_number(value)
+            if number is None:
+                raise self.diagnostics.fatal(f"'{value}': expected a number")
+            if not -_BEYOND <= number < _BEYOND:
+                raise self.diagnostics.fatal(f"32-bit integer value ({value}) out of range")
+            if str(number) in option.allowed:
+                return
         if option.kind == Takes.TRUTH and value not in ("true", "false"):
             raise self.diagnostics.fatal(f"'{value}': expected true or false")
         if option.allowed and value not in option.allowed:
@@ -333,12 +344,18 @@ class _LineReader:
 _MAX_DEPTH = 20
 
 
-def _is_number(text: str) -> bool:
-    try:
-        int(text, 0)
-    except ValueError:
-        return False
-    return True
+def c_number(text: str) -> int | None:
+    """A number as in C: with `0x` in front hexadecimal, with `0` octal; None: it is none."""
+    text = text.lstrip()
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    base = 8 if digits[:1] == "0" else 10
+    if digits[:2] in ("0x", "0X"):
+        digits, base = digits[2:], 16
+    if not digits or digits.strip(_DIGITS[base]):
+        return None
+    # Python converts no longer texts, and so many digits are more than any option takes
+    number = int(digits[:_MAX_DIGITS], base)
+    return -number if text[0] == "-" else number
 
 
 def split_options(text: str) -> Iterator[str | None]:

@@ -312,18 +312,18 @@ class _Gatherer:
             self._break_off(name)
             self.diagnostics.note(f"ignored: {error}")
             return
-        # The warning comes first (rule T7).
-        if self.target.family.capsule and not has_mercury(elf):
-            self.diagnostics.warning(
-                f"Output is limited to run on SM Arch '{self.target.sm}' only due to limitations "
-                f"in input file {name}"
-            )
         self._check_target(elf, name)
         self._note_toolkit(elf, name)
         self._take(Candidate(elf))
         self.found.hosts.append(HostObject(register_name(name)))
 
     def _check_target(self, elf: Elf, name: str) -> None:
+        # The warning comes first (rule T7).
+        if self.target.family.capsule and not has_mercury(elf):
+            self.diagnostics.warning(
+                f"Output is limited to run on SM Arch '{self.target.sm}' only due to limitations "
+                f"in input file {name}"
+            )
         if not fits(self.target, elf):
             raise self.diagnostics.fatal(
                 f"Input file '{name}' arch does not match target '{self.options.arch}'"
@@ -407,9 +407,11 @@ class _Gatherer:
                     raise UnsupportedLinkError(f"link-time optimisation ('{name}')")
                 continue
             member = member_name(name, best)
-            code = self._assemble(member, best.data) if best.kind == "ptx" else best.data
+            is_ptx = best.kind == "ptx"
+            code = self._assemble(member, best.data, best.options) if is_ptx else best.data
             elf = open_object(code, member)
             if is_relocatable(elf):
+                self._check_target(elf, member)
                 self._note_toolkit(elf, member)
                 self._take(Candidate(elf, is_system))
                 is_taken = True
@@ -444,7 +446,7 @@ class _Gatherer:
         self.has_code = True
         self.found.candidates.append(candidate)
 
-    def _assemble(self, name: str, data: bytes) -> bytes:
+    def _assemble(self, name: str, data: bytes, own_options: str = "") -> bytes:
         from cubinspec_writer.linker.inputs.assemble import assemble
 
-        return assemble(name, data, self.options, self.diagnostics)
+        return assemble(name, data, own_options.split(), self.options, self.diagnostics)

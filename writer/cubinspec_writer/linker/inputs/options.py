@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         library_paths: Folders | None
         keep_system_libraries: bool
         ptxas: str
+        ptxas_options: Words | None
         toolkit: str | None
         share_constants: bool
         drop_debug: bool
@@ -80,6 +81,7 @@ class LinkOptions(ValueObject):
         library_paths: ``-L``: folders in which libraries are searched, in order.
         keep_system_libraries: keep the device runtime's code even when nothing refers to it.
         ptxas: the program that assembles PTX inputs.
+        ptxas_options: words for that program.
         toolkit: ``--toolkit``: the version of CUDA whose nvlink is imitated, such as ``13.2``;
             None: the newest toolkit that made an input, at least 13.0.
         share_constants: ``--share-constants``: store equal compiler constants once.
@@ -117,6 +119,7 @@ class LinkOptions(ValueObject):
         "library_paths",
         "keep_system_libraries",
         "ptxas",
+        "ptxas_options",
         "toolkit",
         "share_constants",
         "drop_debug",
@@ -150,6 +153,7 @@ class LinkOptions(ValueObject):
         library_paths: Folders | None = None,
         keep_system_libraries: bool = False,
         ptxas: str = "ptxas",
+        ptxas_options: Words | None = None,
         toolkit: str | None = None,
         share_constants: bool = False,
         drop_debug: bool = False,
@@ -179,6 +183,7 @@ class LinkOptions(ValueObject):
         self.library_paths: Folders = [] if library_paths is None else library_paths
         self.keep_system_libraries = keep_system_libraries
         self.ptxas = ptxas
+        self.ptxas_options = ptxas_options
         self.toolkit = toolkit
         self.share_constants = share_constants
         self.drop_debug = drop_debug

@@ -1,7 +1,8 @@
 """Register counts climb from functions to kernels, as far as the limits of kernels allow.
 
 Function by function in the order of code, to kernels in the reverse order (seen with patched
-register counts: chains, two files, local functions). A count that is larger than what the kernel
+register counts: chains, two files, local functions), but not to kernels that are removed and stay
+for another reason. A count that is larger than what the kernel
 has so far is taken over; it is an error when it is larger than the kernel's limit (`.maxnreg`,
 `-maxrregcount`, or what thread counts leave), of which one byte counts and 0 is none
 (rule M5).
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from cubinspec_writer.linker.graph import Graph
     from cubinspec_writer.linker.model import InputObject, Symbol
-    from cubinspec_writer.linker.state import Attributes, Job, Sections, Unified
+    from cubinspec_writer.linker.state import Attributes, Job, Reach, Sections, Unified
 
 
 def code_order(sections: Sections) -> list[Symbol]:
@@ -36,7 +37,7 @@ def climbed_registers(
     sections: Sections,
     unified: Unified,
     attributes: Attributes,
-    graph: Graph,
+    reach: Reach,
     tell: Callable[[int, Symbol, Symbol], None] | None = None,
 ) -> dict[Symbol, int]:
     """Registers of every linked function, those of kernels with what they call.
@@ -48,10 +49,10 @@ def climbed_registers(
     registers = dict.fromkeys(order, 0) | FunctionFacts(objects, unified, attributes).registers
     if job.options.relocatable:
         return registers
-    kernels = [f for f in reversed(order) if f.is_entry]
+    kernels = [f for f in reversed(order) if reach.is_wanted(f)]
     reached_by: dict[Symbol, list[Symbol]] = {}
     for kernel in kernels:
-        for function in graph.reachable(kernel):
+        for function in reach.graph.reachable(kernel):
             reached_by.setdefault(function, []).append(kernel)
     for function in order:
         if function.is_entry:

@@ -11,9 +11,8 @@ from cubinspec_writer.linker.library.registers import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.diagnostics import Diagnostics
-    from cubinspec_writer.linker.graph import Graph
     from cubinspec_writer.linker.model import InputObject, Symbol
-    from cubinspec_writer.linker.state import Attributes, Job, Sections, Unified
+    from cubinspec_writer.linker.state import Attributes, Job, Reach, Sections, Unified
 
 READS = (
     "attributes.register_limits attributes.stated graph.calls graph.indirect object.bound "
@@ -31,10 +30,10 @@ def run(
     sections: Sections,
     unified: Unified,
     attributes: Attributes,
-    graph: Graph,
+    reach: Reach,
 ) -> None:
     """Report an error for every count that a kernel's limit forbids (rule M5)."""
-    limits = register_limits(attributes, graph)
+    limits = register_limits(attributes, reach.graph)
     if not limits or job.options.relocatable:
         return
 
@@ -43,4 +42,4 @@ def run(
         if text is not None:
             diagnostics.error(text)
 
-    climbed_registers(job, objects, sections, unified, attributes, graph, tell)
+    climbed_registers(job, objects, sections, unified, attributes, reach, tell)

@@ -2,8 +2,9 @@
 
 Qualifiers stand in front of a type (`const char *`), a blank follows the word `operator`
 (`operator +`), a function of a template keeps the names of the parameters (`T1 f<int>(T1)`), a
-constant has its type (`(int)3`), and an unnamed namespace is `<unnamed>`. This was found by giving
-nvlink functions with such names. A name with anything else in it is not demangled.
+constant has its type (`(int)3`), and an unnamed namespace is `<unnamed>`. A function that belongs
+to another (`$_Z1kv$own`) is `[clone k()] own`. This was found by giving nvlink functions with such
+names. A name with anything else in it is not demangled.
 """
 
 from __future__ import annotations
@@ -28,18 +29,41 @@ _OPERATORS = {
 }  # fmt: skip
 #: The namespace that stands for one file, which nvlink leaves out.
 _INTERNAL = re.compile(r"_INTERNAL_[0-9a-f]{8}_\d+_\w+")
+#: Front of the name of a static function of a host object; so many characters follow, and a `_`.
+_STATIC = re.compile(r"__nv_static_(\d{1,9})_")
 _MAX_DEPTH = 64
 
 
 def cxx_name(mangled: str) -> str | None:
     """The demangled name of a function; None when it cannot be demangled here (rule M10)."""
-    if not mangled.startswith("_Z"):
-        return None
-    demangler = _Demangler(mangled.partition("$")[0])
+    name = _of_one_file(mangled)
     try:
-        return demangler.whole()
+        return _with_clones(name) if name.startswith("_Z") else None
     except (_UnknownError, IndexError, KeyError, ValueError):
         return None
+
+
+def _of_one_file(name: str) -> str:
+    """The name without what says to which file or kernel a static function belongs."""
+    static = _STATIC.match(name)
+    if static is None:
+        return name[1:] if name.startswith("$_Z") else name
+    start = static.end() + int(static[1])
+    return name[start + 1 :] if name.startswith("__Z", start) else name
+
+
+def _with_clones(name: str) -> str:
+    """The text of a mangled name; behind `$` stands the name of a function that belongs to it."""
+    mangled, dollar, rest = name.partition("$")
+    text = _Demangler(mangled).whole()
+    while dollar and rest.startswith("_Z"):
+        mangled, dollar, rest = rest.partition("$")
+        text = f"[clone {text}] {_Demangler(mangled).whole()}"
+    if rest[:1].isdecimal():
+        if not rest.isdecimal():
+            raise _UnknownError
+        return text
+    return f"[clone {text}] {rest}" if dollar else text
 
 
 class _UnknownError(Exception):

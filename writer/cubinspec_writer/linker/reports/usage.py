@@ -65,7 +65,7 @@ def resource_lines(half: LinkState) -> Iterator[str]:
     yield ", ".join(totals)
     stacks = _stacks(half)
     registers = climbed_registers(
-        half.job, half.objects, half.sections, half.unified, half.attributes, half.graph
+        half.job, half.objects, half.sections, half.unified, half.attributes, half.reach
     )
     for kernel in reversed(code_order(half.sections)):
         if kernel.is_entry:
@@ -163,6 +163,9 @@ def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, s
 
     Rule M9.
     """
+    if not half.objects:
+        yield "text", "No relocatable objects found. Did not generate callgraph."
+        return
     name = _demangled if demangle else _mangled
     graph, listed = half.graph, _with_unlinked(half)
     registers = FunctionFacts(half.objects, half.unified, half.attributes).registers
@@ -173,7 +176,7 @@ def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, s
         if not function.live:
             yield "text", f"{number}: "
             continue
-        marks = "^" if function.is_entry else ""
+        marks = "^" if half.reach.is_wanted(function) else ""
         marks += "&" if function in graph.address_taken else ""
         used = f" [{registers[function]}]" if function in registers else ""
         callees = "".join(f" {numbers[c]}" for c in reversed(listed.edges(function)))
@@ -189,7 +192,7 @@ def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, s
         told.append(("text", f"regcount {count} for {to}"))
 
     climbed_registers(
-        half.job, half.objects, half.sections, half.unified, half.attributes, half.graph, tell
+        half.job, half.objects, half.sections, half.unified, half.attributes, half.reach, tell
     )
     yield from told
 
