@@ -188,6 +188,7 @@ class Sections:
         staging: sections that hold bytes until they move elsewhere; they leave no name behind.
         members: the defined data symbols of every section, in merging order.
         vacated: constant banks of kernels that are in the output only when something fills them.
+        before_arrays: with `-r`, shared sections with room in front of arrays of dynamic size.
         callgraph, prototype: `.nv.callgraph` and `.nv.prototype`.
         unfinished: kernels whose code nvlink's finalizer changes and this linker does not -> why.
         twins: of the Mercury half, once it is finalized: its sections -> those of the SASS half
@@ -196,6 +197,7 @@ class Sections:
 
     __slots__ = (
         "added",
+        "before_arrays",
         "by_type",
         "callgraph",
         "fixed",
@@ -218,6 +220,7 @@ class Sections:
         self.staging: list[OutSection] = []
         self.members: dict[OutSection, list[Symbol]] = {}
         self.vacated: list[OutSection] = []
+        self.before_arrays: set[OutSection] = set()
         self.callgraph: OutSection | None = None
         self.prototype: OutSection | None = None
         self.unfinished: dict[Symbol, str] = {}
@@ -305,9 +308,11 @@ class SharedMemory:
         dynamic_start: where these arrays start for the code of a function.
         instances: with `-r`, what kernels name instead of these arrays.
         unreached: variables and arrays that neither a kernel reaches nor any code names.
+        again: variables that take up place again for a copy that was replaced.
     """
 
     __slots__ = (
+        "again",
         "dynamic_groups",
         "dynamic_start",
         "groups",
@@ -323,6 +328,7 @@ class SharedMemory:
         self.dynamic_start: dict[Symbol, int] = {}
         self.instances: set[Symbol] = set()
         self.unreached: set[Symbol] = set()
+        self.again: set[Symbol] = set()
 
 
 class Handles:

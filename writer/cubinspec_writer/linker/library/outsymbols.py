@@ -150,7 +150,7 @@ def bits_of_functions(job: Job) -> int | None:
     return STO_CUDA_ENTRY | STO_CUDA_MANAGED | _VISIBILITY
 
 
-def symbol_fields(job: Job, symbol: Symbol) -> tuple[int, int, int]:
+def symbol_fields(job: Job, shared: SharedMemory, symbol: Symbol) -> tuple[int, int, int]:
     """`st_info`, `st_other` and `st_value` as the output has them."""
     kind, other, value = symbol.kind, symbol.other, symbol.value
     if kind == STT_FUNC and not job.family.keeps_symbols:
@@ -183,7 +183,8 @@ def symbol_fields(job: Job, symbol: Symbol) -> tuple[int, int, int]:
         if symbol.space == STO_CUDA_SHARED and (symbol.is_defined or in_use):
             # The finalizer does not know of `--disable-smem-reservation`.
             kept = job.family.reserved_shared if job.family.capsule else job.reserved_shared
-            value += kept
+            is_again = symbol in shared.again and not job.family.capsule
+            value += 2 * kept if is_again else kept  # rule W14
             if section is not None and section.owner and job.toolkit.hides_moved_shared:
                 return STB_LOCAL << 4 | kind, other, value  # rule K8
     if symbol.kind in (STT_OBJECT, STT_CUDA_OBJECT) and not symbol.is_defined and not symbol.space:
@@ -210,5 +211,9 @@ def _reserved_kind(job: Job, symbol: Symbol) -> int:
 
 
 def has_variables(sections: Sections, section: OutSection) -> bool:
-    """Whether a shared section has variables of a known size; only then it has a symbol."""
-    return any(v.is_defined for v in sections.members.get(section, ()))
+    """Whether a shared section has variables of a known size, or room in front of its arrays.
+
+    Only then it has a symbol.
+    """
+    has_room = section in sections.before_arrays
+    return has_room or any(v.is_defined for v in sections.members.get(section, ()))

@@ -25,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
+    from cubinspec_writer.linker.model import OutSection
     from cubinspec_writer.linker.state import (
         Job,
         Maker,
@@ -45,10 +46,13 @@ READS = (
 )
 WRITES = (
     "names.entries names.kept names.reserved section.align section.emitted section.info_section "
-    "section.nobits_size section.relocs sections.by_type sections.made shared.instances "
+    "section.nobits_size section.relocs sections.before_arrays sections.by_type sections.made "
+    "shared.instances "
     "symbol.parts symbol.section symbol.value symbols.globals"
 )
-FREEZES = "section.nobits_size shared.instances symbol.section symbols.globals"
+FREEZES = (
+    "section.nobits_size sections.before_arrays shared.instances symbol.section symbols.globals"
+)
 
 
 def run(
@@ -88,21 +92,49 @@ def run(
         if own is not None and not own.emitted:
             # As in a final link, this alignment says that there are such arrays.
             own.emitted, own.align, own.nobits_size = True, least, _sized(0, least)
-    naming: dict[Symbol, int] = {}
-    for (target, _), relocs in relocations.sections.items():
-        owner = target.owner
-        if owner is not None and owner.is_entry and target is owner.section:
-            first = min((r.serial for r in relocs.relocs if r.symbol in arrays), default=None)
-            if first is not None:
-                naming[owner] = min(first, naming.get(owner, first))
-    for kernel in sorted(naming, key=naming.__getitem__):
+    naming = _naming(relocations, arrays)
+    starts = {kernel: _start(sections, maker, kernel) for kernel in naming}
+    if debugger_sees(job.options):
         # With -g the arrays keep their names (rule R7).
-        has_names = debugger_sees(job.options)
-        instance = None if has_names else _instance(job, names, symbols, maker, kernel, arrays)
-        start = _make_room(job, sections, reach, maker, kernel, least)
-        if instance is not None:
+        _place_together(naming, starts)
+    for kernel, start in starts.items():
+        if not debugger_sees(job.options):
+            instance = _instance(job, names, symbols, maker, kernel, arrays)
             instance.value = start
             shared.instances.add(instance)
+        section = _make_room(job, reach, maker, kernel, start, least)
+        if start:
+            sections.before_arrays.add(section)
+
+
+def _naming(relocations: Relocations, arrays: set[Symbol]) -> dict[Symbol, set[Symbol]]:
+    """The arrays that the code of kernels names, by kernel in the order of the relocations."""
+    first: dict[Symbol, int] = {}
+    found: dict[Symbol, set[Symbol]] = {}
+    for (target, _), relocs in relocations.sections.items():
+        owner = target.owner
+        if owner is None or not owner.is_entry or target is not owner.section:
+            continue
+        for reloc in relocs.relocs:
+            if reloc.symbol in arrays:
+                found.setdefault(owner, set()).add(reloc.symbol)
+                first[owner] = min(reloc.serial, first.get(owner, reloc.serial))
+    return {kernel: found[kernel] for kernel in sorted(first, key=first.__getitem__)}
+
+
+def _place_together(naming: dict[Symbol, set[Symbol]], starts: dict[Symbol, int]) -> None:
+    """Give kernels that have arrays in common one start, and the arrays this value."""
+    groups: list[tuple[list[Symbol], set[Symbol]]] = []
+    for kernel, named in naming.items():
+        joined = [group for group in groups if not group[1].isdisjoint(named)]
+        groups = [group for group in groups if group not in joined]
+        kernels = [k for group in joined for k in group[0]]
+        groups.append(([*kernels, kernel], named.union(*(group[1] for group in joined))))
+    for kernels, named in groups:
+        start = max(starts[kernel] for kernel in kernels)
+        starts.update(dict.fromkeys(kernels, start))
+        for array in named:
+            array.value = start
 
 
 def _is_array(symbol: Symbol) -> bool:
@@ -129,13 +161,19 @@ def _instance(
     return instance
 
 
+def _start(sections: Sections, maker: Maker, kernel: Symbol) -> int:
+    """Where the arrays begin in the section of a kernel."""
+    section = maker.shared_section(kernel)
+    members = sections.members.get(section, []) if section is not None else []
+    return align_up(_static_size(members), _ALIGN)
+
+
 def _make_room(
-    job: Job, sections: Sections, reach: Reach, maker: Maker, kernel: Symbol, least: int
-) -> int:
-    """Size the section of a kernel that names arrays; returns where they begin in it."""
+    job: Job, reach: Reach, maker: Maker, kernel: Symbol, start: int, least: int
+) -> OutSection:
+    """Size the section of a kernel that names arrays; returns it."""
     section = maker.shared_section(kernel, make=True)
     assert section is not None
-    start = align_up(_static_size(sections.members.get(section, [])), _ALIGN)
     align = max(section.align, least if reach.is_wanted(kernel) else 0, _ALIGN)
     # A larger alignment, which comes from the pool, says that there are none.
     section.emitted = section.emitted or align == _ALIGN
@@ -143,7 +181,7 @@ def _make_room(
         section.align = align
         size = _sized(start, align)
         section.nobits_size = align_up(size, align) if job.toolkit.rounds_dynamic_shared else size
-    return start
+    return section
 
 
 def _static_size(members: list[Symbol]) -> int:

@@ -57,12 +57,12 @@ READS = (
 )
 WRITES = (
     "names.entries names.kept names.reserved section.align section.emitted section.info_section "
-    "section.nobits_size section.reserved sections.by_type sections.made shared.dynamic_groups "
-    "shared.dynamic_start shared.groups shared.unreached shared.users symbol.internal "
+    "section.nobits_size section.reserved sections.by_type sections.made shared.again "
+    "shared.dynamic_groups shared.dynamic_start shared.groups shared.unreached shared.users symbol.internal "
     "symbol.parts symbol.section symbol.value symbols.null_value"
 )
 FREEZES = (
-    "section.reserved shared.dynamic_groups shared.dynamic_start shared.groups shared.unreached "
+    "section.reserved shared.again shared.dynamic_groups shared.dynamic_start shared.groups shared.unreached "
     "shared.users symbol.internal"
 )
 
@@ -161,6 +161,8 @@ class _Layout:
         unreached = (v for v in pooled if v not in users and v not in named)
         shared.unreached.update(unreached)
         self.pooled = [v for v in pooled if v.is_defined]
+        if len(set(self.pooled)) < len(self.pooled):
+            shared.again.update(v for v in self.pooled if self.pooled.count(v) > 1)
         self.common = [v for v in self.pooled if v in named and len(users.get(v, ())) != 1]
         # Sections are known to hold arrays of dynamic size by their alignment of 16 alone, so
         # taking 16 from the pool makes empty sections stay, and taking 32 makes them go (rule S10).
@@ -265,7 +267,8 @@ def _size_pool(job: Job, shared: SharedMemory, layout: _Layout, pool: OutSection
     pool.nobits_size = end if listed else 0
     if pool.emitted and (job.family.constant0_deferred or named_later):
         pool.reserved = job.reserved_shared
-    if listed and options.preserve_relocs and job.family.names_dynamic:
+    # With -g they have a place (rule S8).
+    if listed and not debugger_sees(options) and job.family.names_dynamic:
         for array in layout.arrays:
             array.section, array.value = pool, NO_ADDRESS
             array.internal = True

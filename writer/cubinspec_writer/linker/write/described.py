@@ -138,7 +138,7 @@ class DescribedHalf:
 
     def kept_symbol(self, symbol: Symbol) -> out.Symbol:
         """The description of a symbol that is in the symbol table."""
-        info, other, value = symbol_fields(self.state.job, symbol)
+        info, other, value = symbol_fields(self.state.job, self.state.shared, symbol)
         place = self.section(symbol.section) if symbol.section is not None else 0
         return out.Symbol(symbol.name, info, other, place, value, symbol.size, symbol.in_globals)
 

@@ -340,7 +340,7 @@ class _DirectWriter:
                     info = symbol.bind << ST_BIND_SHIFT | STT_FUNC
                     other, value = symbol.other & function_bits, symbol.value
                 else:
-                    info, other, value = symbol_fields(state.job, symbol)
+                    info, other, value = symbol_fields(state.job, state.shared, symbol)
                 indices.append(index)
                 if index >= SHN_LORESERVE:
                     index = far[index]

@@ -158,7 +158,7 @@ class MercuryCopies:
     def _symbol(self, item: Symbol | OutSection) -> bodies.MercurySymbol:
         symbol = item if isinstance(item, Symbol) else item.symbol
         assert symbol is not None
-        info, other, value = symbol_fields(self.state.job, symbol)
+        info, other, value = symbol_fields(self.state.job, self.state.shared, symbol)
         section, name = symbol.section, symbol.name
         place: out.Section | int = 0
         if section is not None:
