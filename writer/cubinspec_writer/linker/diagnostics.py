@@ -45,12 +45,13 @@ class Diagnostics:
         warnings_are_errors: `-Werror`.
         target: architecture to name at the end of every message (`-report-arch`); empty: none.
         has_warnings: whether warnings count at all.
+        later: a fatal error that is told when the call graph is known; empty: none.
         messages: (level, text) of everything so far. Levels are nvlink's, and `note` for what
             nvlink ignores without a message, `usage` for resources, `ptxas` for what that program
             says, `text` for lines of a report.
     """
 
-    __slots__ = ("has_warnings", "messages", "target", "warnings_are_errors")
+    __slots__ = ("has_warnings", "later", "messages", "target", "warnings_are_errors")
 
     def __init__(
         self, warnings_are_errors: bool = False, target: str = "", has_warnings: bool = True
@@ -58,6 +59,7 @@ class Diagnostics:
         self.warnings_are_errors: bool = warnings_are_errors
         self.target: str = target
         self.has_warnings: bool = has_warnings
+        self.later: str = ""
         self.messages: list[tuple[str, str]] = []
 
     def _add(self, level: str, text: str) -> None:
@@ -97,6 +99,15 @@ class Diagnostics:
         for text in texts:
             self._add("fatal", text)
         return LinkError(list(self.messages), EXIT_FATAL)
+
+    def postpone(self, text: str) -> None:
+        """A fatal error that nvlink tells behind stacks and call graph; the first one counts."""
+        self.later = self.later or text
+
+    def stop_late(self) -> None:
+        """Raise what was postponed."""
+        if self.later:
+            raise self.fatal(self.later)
 
     def has_errors(self) -> bool:
         """Whether any error was recorded so far."""

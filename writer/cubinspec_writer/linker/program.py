@@ -175,6 +175,7 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     # The SASS half has nothing to say that the Mercury half has not said.
     half = LinkState(whole_job, sass, Diagnostics(), kernels, mercury)
     run_passes(half)
+    half.diagnostics.stop_late()
     # Imported here, as it brings the emitter, which links of one half do not need.
     from cubinspec_writer.linker.write import both_halves
 
@@ -200,6 +201,7 @@ def _report(half: LinkState) -> None:
 
         for level, line in usage.callgraph_lines(half, demangle=options.demangle):
             diagnostics.report(level, (line,))
+    diagnostics.stop_late()
     if options.verbose:
         from cubinspec_writer.linker.reports import usage
 

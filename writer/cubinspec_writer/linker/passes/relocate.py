@@ -45,6 +45,7 @@ from cubinspec_writer.linker.library.outsymbols import (
 from cubinspec_writer.linker.model import (
     HANDLE_KINDS,
     LINE_TABLES,
+    SHARED_POOL,
     UDT_ENTRY,
     UFT_ENTRY,
     OutSection,
@@ -118,6 +119,7 @@ def run(
     _drop_aliases(symbols, relocations)
     values = _Values(job, objects, shared, handles)
     final = not job.options.relocatable
+    pool = sections.find(SHARED_POOL)
     divider = _Divider(job, sections, shared, handles, graph, values)
     applied = frozenset([r_type for r_type in columns.ACTIONS if r_type < columns.SASS_END])
     applied = applied.difference(columns.FAILS, columns.CLEARING)
@@ -140,16 +142,26 @@ def run(
             resolved = _in_sass(target, resolved, applied=True)
         if farthest > len(target.content) - columns.LONGEST_FIELD:
             _check_places(job, diagnostics, unified, target, kept, resolved)
-        if not resolved:
+        if not resolved or diagnostics.later:
             continue
         # Mercury code is packed: `capsule` writes the values there.
         if not (job.family.keeps_symbols and target.flags & SHF_EXECINSTR):
             values.write(target, resolved, from_field=is_rel(section))
         relocations.applied.setdefault(target, []).extend(resolved)
         if target in relocations.resolved:
+            if pool is not None and pool.nobits_size and target.owner not in shared.dynamic_start:
+                _check_arrays(diagnostics, resolved)
             listing = relocations.resolved[target].relocs
             listing += [r for r in resolved if _is_listed(job, shared, target, r)]
     _close_lists(relocations)
+
+
+def _check_arrays(diagnostics: Diagnostics, relocs: list[Reloc]) -> None:
+    """Refuse to list arrays of dynamic size that have no place (rule P6)."""
+    for reloc in relocs:
+        symbol = reloc.symbol
+        if symbol.space == STO_CUDA_SHARED and not symbol.is_defined and symbol.section is None:
+            diagnostics.postpone(f"Internal error: {_FAILURES['always']}")
 
 
 def _farthest(relocs: list[Reloc]) -> int:
@@ -325,7 +337,10 @@ def _applicable(
             rule = None
         is_placed = _target_kind(symbol) not in ("function", "global")
         if rule in _FAILURES and (is_placed or r_type in columns.ACTIONS):
-            raise diagnostics.fatal(f"Internal error: {_FAILURES[rule]}")
+            if rule != "always":
+                raise diagnostics.fatal(f"Internal error: {_FAILURES[rule]}")
+            diagnostics.postpone(f"Internal error: {_FAILURES[rule]}")
+            continue
         if rule is not None or r_type not in columns.ACTIONS:
             raise UnsupportedLinkError(f"a relocation of type {r_type:#x} of '{symbol.name}'")
         found.append(reloc)
@@ -373,7 +388,7 @@ def _check_places(
         return
     if job.family.capsule:
         raise UnsupportedLinkError(f"a relocation behind the end of '{target.name}'")
-    raise diagnostics.fatal(f"Internal error: {text}")
+    diagnostics.postpone(f"Internal error: {text}")
 
 
 def _end(reloc: Reloc) -> int:
@@ -456,7 +471,7 @@ def _kind_here(job: Job, sections: Sections, shared: SharedMemory, symbol: Symbo
 def _is_listed(job: Job, shared: SharedMemory, target: OutSection, reloc: Reloc) -> bool:
     """Whether `--preserve-relocs` lists an applied entry: from sm_100 on, only shared variables.
 
-    Rules P1, P5, X11.
+    Rules P1, P5.
     """
     symbol = reloc.symbol
     is_array = symbol.space == STO_CUDA_SHARED and not symbol.is_defined

@@ -58,12 +58,12 @@ READS = (
 WRITES = (
     "names.entries names.kept names.reserved section.align section.emitted section.info_section "
     "section.nobits_size section.reserved sections.by_type sections.made shared.again "
-    "shared.dynamic_groups shared.dynamic_start shared.groups shared.unreached shared.users symbol.internal "
-    "symbol.parts symbol.section symbol.value symbols.null_value"
+    "shared.dynamic_groups shared.dynamic_start shared.groups shared.unreached shared.users "
+    "symbol.internal symbol.parts symbol.section symbol.value symbols.null_value"
 )
 FREEZES = (
-    "section.reserved shared.again shared.dynamic_groups shared.dynamic_start shared.groups shared.unreached "
-    "shared.users symbol.internal"
+    "section.reserved shared.again shared.dynamic_groups shared.dynamic_start shared.groups "
+    "shared.unreached shared.users symbol.internal"
 )
 
 

@@ -241,7 +241,7 @@ def _check_registers(
         registers = facts.registers.get(function, int(says_all))
         has_code = function.section is not None and function.section.owner is function
         if not registers and has_code and not function.is_entry:
-            raise diagnostics.fatal("Internal error: no regcount?")
+            diagnostics.postpone("Internal error: no regcount?")
 
 
 def _check_stacks(
