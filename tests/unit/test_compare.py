@@ -53,9 +53,10 @@ from cubinspec.page.difference import difference_page
 from cubinspec_generated.codes import EIATTR_SAM_REGION_STACK_SIZE, EIFMT_SVAL, SHT_NOTE
 from cubinspec_generated.codes_sizes import SIZEOF_SYMBOL_64
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
+from cubinspec_writer.yaml_form.load import from_document
 from tests.unit.page_kit import data_of
 from tools.corpus.containers import cubin, raw_entry
-from tools.corpus.fingerprints import facts_of, mutants, unequal_builds
+from tools.corpus.fingerprints import Form, facts_of, mutants, unequal_builds
 from tools.corpus.samples import RECIPES, expand
 
 DATA = Path(__file__).parents[1] / "data" / "cubins"
@@ -970,3 +971,22 @@ def test_a_broken_symbol_name_is_the_fault_of_its_image(tmp_path, capsys):
     out = capsys.readouterr().out
     assert f"unread  new  {broken}:" in out
     assert "outside the string table" in out
+
+
+@pytest.mark.parametrize("stem", ["calls.sm_90.rel", "launches.sm_75.link-exe"])
+def test_the_proof_reads_an_entry_as_if_it_read_all(stem):
+    text = to_yaml((DATA / f"{stem}.cubin").read_bytes())
+    form = Form(text)
+    some = list(mutants(text, 9))[:: 1 if len(text) < 50_000 else 100]
+    assert some
+    for mutant in some:
+        made = []
+        for read in (
+            partial(from_yaml, mutant.text),
+            partial(lambda one: from_document(form.changed(one)), mutant),
+        ):
+            try:
+                made.append(read())
+            except CubinError as error:
+                made.append(error.reason.partition(": ")[2])
+        assert made[0] == made[1], mutant.line

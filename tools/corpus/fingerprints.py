@@ -2,8 +2,10 @@
 
 Every recipe of `tests/data/recipes.yaml` is built in two folders, one after the other, with line
 tables and without: the fingerprints of the levels `code`, `kernel` and `image` have to be equal.
-Then each number in the YAML form of every sample is changed by itself: the fingerprint of the image
-has to change, unless the number is noise by the definition in docs/compare.md.
+Then numbers in the YAML form of every sample are changed, one at a time: the fingerprint of the
+image has to change, unless the number is noise by the definition in docs/compare.md. With
+``--every N`` one number of N is changed of each kind in each sample: of those at one place of lines
+that say the same of other functions, in sections of one name but for the function.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ import argparse
 import re
 import sys
 import tempfile
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -25,6 +29,7 @@ from cubinspec import Cubin, CubinError
 from cubinspec.compare.facts import ImageFacts, image_facts
 from cubinspec.compare.fingerprint import LEVELS, of_function, of_image
 from cubinspec_writer.yaml_form import from_yaml, load, to_yaml
+from cubinspec_writer.yaml_form.text import Document
 from tools.corpus.samples import CUBINS, RECIPES, Sample, Workshop, expand, side_by_side
 
 PROMISED = LEVELS[:3]
@@ -35,9 +40,15 @@ LINES = "-lineinfo"
 #: Options that write debug data anyway; ptxas takes no line tables beside them.
 _DEBUG = frozenset(("-g", LINES))
 _NUMBER = re.compile(r"(?<![\w.$])(0x[0-9a-f]+|\d+)(?![\w.$'])")
+#: Names of functions and symbols in a line.
+_NAMED = re.compile(r"(\b(?:function|symbol|section): )[^,}\n]+")
+#: What the name of a section of one function begins with.
+_OWNED = re.compile(r"\.(?:rela?\.)?(?:nv\.)?[a-z_]+\d?\.")
 #: A line of bytes, and the first line of all bytes of a section.
 _HEX_LINE = re.compile("    ([0-9a-f]{2,})")
 _BODY = re.compile(r"\n  data: \|\n    ([0-9a-f]{2,})(?=\n)")
+#: What begins without a space: an entry of a list, or a word of the whole document.
+_TOP = re.compile(r"^(-|\w+:)(?= |$)", re.MULTILINE)
 #: Parts of lines whose numbers do not matter to who runs the code.
 #: The size of an entry follows from the type of its section. ", 0xfffffff" starts a list of
 #: calls; one that is empty says nothing.
@@ -57,6 +68,7 @@ class Mutant:
         section: name of the section that the number is in.
         line: with the number as it was.
         text: the whole form.
+        place: of the number in it.
         is_overridden: whether a later record of the same function and code says the same again,
             which counts.
     """
@@ -64,6 +76,7 @@ class Mutant:
     section: str
     line: str
     text: str
+    place: int
     is_overridden: bool = False
 
     @property
@@ -85,22 +98,34 @@ def mutants(text: str, every: int = 1) -> Iterator[Mutant]:
     """Every number of a YAML form, changed; code, which is one long number, once per section.
 
     Args:
-        every: one number of so many.
+        every: one number of so many of its kind, and at least one.
     """
     for match in _BODY.finditer(text):
         at = match.start(1)
         changed = f"{text[:at]}{int(text[at], 16) ^ 1:x}{text[at + 1 :]}"
-        yield Mutant(_section_at(text, at), match[1], changed)
-    for place, match in enumerate(_NUMBER.finditer(text)):
+        yield Mutant(_section_at(text, at), match[1], changed, at)
+    met: Counter[tuple[str, str, int]] = Counter()
+    for match in _NUMBER.finditer(text):
         start = text.rfind("\n", 0, match.start()) + 1
         line = text[start : text.find("\n", match.end())]
-        if place % every or _HEX_LINE.fullmatch(line):
+        if _HEX_LINE.fullmatch(line):
             continue
         section = _section_at(text, match.end())
+        kind = _kind(section, line, match.start() - start)
+        met[kind] += 1
+        if (met[kind] - 1) % every:
+            continue
         number = int(match[1], 0) if not re.fullmatch("0[0-9]+", match[1]) else 0
         new = str(number * 2 if "align:" in line else number ^ 1)
         changed = text[: match.start()] + new + text[match.end() :]
-        yield Mutant(section, line.strip(), changed, _is_overridden(text, match))
+        yield Mutant(section, line.strip(), changed, match.start(), _is_overridden(text, match))
+
+
+def _kind(section: str, line: str, at: int) -> tuple[str, str, int]:
+    """What numbers of one kind have alike: section, words of the line, place among its numbers."""
+    owner = _OWNED.match(section)
+    words = _NUMBER.sub("#", _NAMED.sub(r"\1", line))
+    return owner[0] if owner else section, words, len(_NUMBER.findall(line, 0, at))
 
 
 def _section_at(text: str, place: int) -> str:
@@ -172,6 +197,53 @@ def _fingerprints(data: bytes, name: str) -> list[str]:
     return [of_image(facts, level) for level in PROMISED]
 
 
+class Form:
+    """The YAML form of a cubin, of which one entry at a time is read again.
+
+    Args:
+        text: the form.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._value = Document(text, "<yaml>").value
+        #: Where entries begin, and to which list they belong at which place.
+        self._starts: list[int] = []
+        self._paths: list[tuple[str, int]] = []
+        word, count = "", 0
+        for match in _TOP.finditer(text):
+            if match[1] != "-":
+                word, count = match[1].rstrip(":"), 0
+                self._paths.append(("", 0))
+            else:
+                self._paths.append((word, count))
+                count += 1
+            self._starts.append(match.start())
+        self._starts.append(len(text))
+
+    def changed(self, mutant: Mutant) -> Document:
+        """The document with one number changed."""
+        at = bisect_right(self._starts, mutant.place) - 1
+        word, number = self._paths[at]
+        if not word:
+            return Document(mutant.text, "<yaml>")
+        start, stop = self._starts[at], self._starts[at + 1]
+        stop += len(mutant.text) - len(self._text)
+        (entry,) = Document(mutant.text[start:stop], "<yaml>").value
+        entries = [*self._value[word]]
+        entries[number] = entry
+        return _Changed(mutant.text, {**self._value, word: entries})
+
+
+class _Changed(Document):
+    """A document whose value is known."""
+
+    def __init__(self, text: str, value: object) -> None:
+        self.file = "<yaml>"
+        self.text = text
+        self.value = value
+
+
 @dataclass(slots=True)
 class Count:
     """What became of the numbers that were changed, one at a time.
@@ -210,7 +282,9 @@ def changed_numbers(data: bytes, name: str, every: int = 1) -> Count:
     facts = facts_of(data, name)
     base, functions = of_image(facts, "image"), _of_functions(facts)
     count = Count()
-    for mutant in mutants(to_yaml(data), every):
+    text = to_yaml(data)
+    form = Form(text)
+    for mutant in mutants(text, every):
         if mutant.is_derived or mutant.is_overridden:
             count.derived += mutant.is_derived
             count.overridden += mutant.is_overridden
@@ -219,7 +293,7 @@ def changed_numbers(data: bytes, name: str, every: int = 1) -> Count:
             with patch.object(
                 load, "_validate", lambda document: None
             ):  # it takes most of the time
-                changed = facts_of(from_yaml(mutant.text), name)
+                changed = facts_of(load.from_document(form.changed(mutant)), name)
             image = of_image(changed, "image")
             if image == base and not mutant.is_noise:
                 from_yaml(mutant.text)  # what the schema refuses is no change
@@ -266,14 +340,17 @@ def table(count: Count, samples: int, every: int) -> str:
         ("numbers that are not changed, as a second one follows from them", count.derived),
         ("… as a later record of the same function overrides theirs", count.overridden),
     ]
-    lines = ["", "| numbers in the YAML form" + (f", one in {every}" if every > 1 else "") + " | |"]
+    sample = f", one in {every} of each kind and sample" if every > 1 else ""
+    lines = ["", f"| numbers in the YAML form{sample} | |"]
     return "\n".join([*lines, "|---|---|", *(f"| {word} | {n:,} |" for word, n in rows), "", ""])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make test-fingerprint-proof", description=__doc__)
     parser.add_argument("--only", metavar="TEXT", default="", help="samples whose name has TEXT")
-    parser.add_argument("--every", type=int, default=1, help="change one number of so many")
+    parser.add_argument(
+        "--every", type=int, default=1, help="change one number of so many of a kind"
+    )
     parser.add_argument("--numbers", action="store_true", help="build nothing")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument(

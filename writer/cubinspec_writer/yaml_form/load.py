@@ -56,7 +56,11 @@ def from_yaml(text: str, file: str = "<yaml>", folder: Path | None = None) -> by
         YamlError: the document breaks the schema, contradicts itself or cannot be laid out; the
             message names the path in the document, line and column.
     """
-    document = Document(text, file)
+    return from_document(Document(text, file), folder)
+
+
+def from_document(document: Document, folder: Path | None = None) -> bytes:
+    """As :func:`from_yaml`, of a document that is parsed."""
     loader = _Loader(document, folder)
     description = loader.run()
     try:
