@@ -680,6 +680,12 @@ def _first(
 
 
 def _are_alike(old: list[str], new: list[str]) -> bool:
+    """Whether two images seem to be a pair; one without functions may be anybody's counterpart."""
+    if not old or not new or old == new:
+        return True
+    one, other = set(old), set(new)
+    if len(one & other) >= _LEAST_COMMON * max(len(one), len(other)):
+        return True
     one, other = set(map(stable_name, old)), set(map(stable_name, new))
     return len(one & other) >= _LEAST_COMMON * max(len(one), len(other))
 

@@ -28,6 +28,7 @@ from cubinspec.format.sections import (
     UNIFIED_ENTRY_TYPES,
     occupies_file,
 )
+from cubinspec.reader.streams import find_shape
 from cubinspec_generated import codes, records
 from cubinspec_generated.records import UFT_ENTRY
 from cubinspec_generated.tables.elf_header import FLAG_FIELDS
@@ -133,7 +134,7 @@ _REGISTERS, _SHARED, _CODE_SIZE, _CODE = map(
     _PLACES.__getitem__, ("registers", "shared", "code_size", "code")
 )
 _BARRIERS, _MAX_NTID, _REQNTID = map(_PLACES.__getitem__, ("barriers", "max_ntid", "reqntid"))
-#: Bytes of code that are looked at first.
+#: Bytes of code that are looked at first; shorter code is known by its digest at once.
 _HEAD_BYTES = 1024
 
 
@@ -226,19 +227,25 @@ def outlines_of(cubin: Cubin, names: list[str]) -> list[FunctionFacts]:
 
 
 def _outline(elf: Elf, function: Function, name: str, place: int) -> FunctionFacts:
-    """What is shown of a function, and the head of its code."""
+    """What is shown of a function, the head of its code, and all of short code."""
     _, _, _, index, start, size = function.row
-    head = crc32(elf.section_view(index)[start : start + min(size, _HEAD_BYTES)])
-    _ = function.launch  # raises
+    info = function.info_bytes
+    if find_shape(info)[0] is None:
+        _ = function.launch  # raises where attributes are cut off
+    code = elf.section_view(index)[start : start + size]
     read: list[Any] = [None] * len(READ)
     read[_REGISTERS], read[_SHARED], read[_CODE_SIZE] = function.registers, function.shared, size
-    return FunctionFacts(name, function.kind, tuple(read), (b"", ()), place, head)
+    if size > _HEAD_BYTES:
+        head = crc32(code[:_HEAD_BYTES])
+        return FunctionFacts(name, function.kind, tuple(read), (b"", ()), place, head)
+    read[_CODE] = digest(code)
+    return FunctionFacts(name, function.kind, tuple(read), (info, ()), place)
 
 
 def _check_names(elf: Elf) -> None:
     """See that all sections have names, though few of them are read."""
     names = elf.shstrtab.data
-    last = max((row[0] for row in elf.section_rows), default=0)
+    last, *_ = max(elf.section_rows, default=(0,))
     if not names.endswith(b"\0") or last >= len(names):
         _ = elf.section_names  # raises
 

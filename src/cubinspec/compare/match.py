@@ -106,10 +106,11 @@ def match_functions(
         for image, function in placed:
             left[image.arch][side].append((image, function))
     rests = [match_names(*sides) for sides in left.values()]
-    alike = [each for _, olds, news in rests for each in of_like_code(olds, news)]
-    wanted = [(side, placed) for side, placed in alike if placed[1]["code"] is None]
+    wanted = [each for _, olds, news in rests for each in of_like_code(olds, news)]
     named = [pair for pairs, _, _ in rests for pair in pairs]
-    read([*wanted, *_unknown(named, known)])
+    # an image is read again once, for what is known to be needed and what is likely to be
+    likely = [pair for _, olds, news in rests for pair in match_renamed(olds, news)[0]]
+    read([*wanted, *_unknown([*named, *likely], known)])
     renamed = []
     for pairs, olds, news in rests:
         more, olds, news = match_renamed(olds, news)
@@ -234,7 +235,8 @@ def match_names(
 
 
 def of_like_code(gone: list[Placed], fresh: list[Placed]) -> list[tuple[int, Placed]]:
-    """Functions whose code begins as that of one on the other side, each behind its side."""
+    """Functions whose code is not known and begins as that of one on the other side, each behind
+    its side."""
     both = {*map(_head, gone)} & {*map(_head, fresh)}
     if not both:
         return []
@@ -242,7 +244,7 @@ def of_like_code(gone: list[Placed], fresh: list[Placed]) -> list[tuple[int, Pla
         (side, placed)
         for side, items in enumerate((gone, fresh))
         for placed in items
-        if _head(placed) in both
+        if placed[1]["code"] is None and _head(placed) in both
     ]
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import repeat
+from operator import itemgetter
 
 from cubinspec.compare.changes import function_changes, image_changes, noise_changes
 from cubinspec.compare.facts import ImageFacts, ImageReader, check_parts, notes_of
@@ -188,7 +190,7 @@ def _likely(
     ]
     old, new = readers
     functions = [(old.function_of(one), new.function_of(other)) for one, other in likely]
-    unlike = {id(one) for one, _ in compare.looks.unlike(functions)}
+    unlike = {id(one) for one, _ in compare.looks.unlike(functions, renamed=True)}
     rows = []
     for (before, after), (one, other) in zip(likely, functions, strict=True):
         changes: list[Change] = []
@@ -229,6 +231,10 @@ def compare_notes(old: Cubin, new: Cubin, wants: Wants) -> PairChanges:
     return PairChanges(len([*filter(wants, reader.names)]), noise=noise_changes(*notes))
 
 
+#: Of a symbol's row: where its name is, its type, and the section that may stand for a name.
+_named = itemgetter(0, 1, 3)
+
+
 class _Looks:
     """Looks at functions of two images that are each other's counterpart.
 
@@ -245,39 +251,65 @@ class _Looks:
         self._data = old.cubin.elf.data, new.cubin.elf.data
         self._names = old.cubin.elf.shstrtab.data, new.cubin.elf.shstrtab.data
         self._same_texts = self._names[0] == self._names[1]
+        self._moved = old.relocations, new.relocations
         #: Whether a number means the same symbol in both.
         self._same_symbols = _have_same_symbols(old, new)
 
-    def unlike(self, pairs: list[tuple[Function, Function]]) -> list[tuple[Function, Function]]:
-        """Those of which not everything is surely the same."""
+    def unlike(
+        self, pairs: list[tuple[Function, Function]], *, renamed: bool = False
+    ) -> list[tuple[Function, Function]]:
+        """Those of which not everything is surely the same.
+
+        Args:
+            renamed: whether the names may differ, too.
+        """
         if not pairs:
             return []
         heads = [_heads([pair[side] for pair in pairs]) for side in (0, 1)]
-        same = self._same
-        return [
-            pair
-            for pair, head, head_too in zip(pairs, *heads, strict=True)
-            if head != head_too or not same(*pair)
+        same = [
+            pair for pair, head, head_too in zip(pairs, *heads, strict=True) if head == head_too
         ]
-
-    def _same(self, one: Function, other: Function) -> bool:
-        """Whether two functions with the same numbers are the same; in doubt it says no."""
         old, new = self.readers
-        if not self.same_code(one, other):
-            return False
-        _, _, _, code, _, _ = one.row
-        _, _, _, code_too, _, _ = other.row
-        if (code in old.relocations or code_too in new.relocations) and not (
-            self._same_relocations(one, other)
-        ):
-            return False
-        return (
-            self.same_parts(one, other)
-            and (not one.owns_section or self._same_attributes(one, other))
-            and (
-                (not old.capsules and not new.capsules) or self._same_capsule(one.name, other.name)
-            )
-        )
+        same = self._of_same_code(same)
+        if old.relocations or new.relocations:
+            same = [pair for pair in same if self._same_relocations(*pair)]
+        same = self._of_same_parts(same, renamed=renamed)
+        same = self._of_same_attributes(same)
+        if old.capsules or new.capsules:
+            same = [pair for pair in same if self._same_capsule(pair[0].name, pair[1].name)]
+        if len(same) == len(pairs):
+            return []
+        left = {id(one) for one, _ in same}
+        return [pair for pair in pairs if id(pair[0]) not in left]
+
+    def _of_same_code(
+        self, pairs: list[tuple[Function, Function]]
+    ) -> list[tuple[Function, Function]]:
+        """Those with the same code; in doubt a pair is left out."""
+        rows, rows_too = self._rows
+        data, data_too = self._data
+        found = []
+        for pair in pairs:
+            _, _, _, code, start, size = pair[0].row
+            _, _, _, code_too, start_too, _ = pair[1].row
+            _, kind, flags, _, at, whole, _, _, align, _ = rows[code]
+            _, kind_too, flags_too, _, at_too, whole_too, _, _, align_too, _ = rows_too[code_too]
+            if (
+                kind != kind_too
+                or flags != flags_too
+                or align != align_too
+                or start + size > whole
+                or start_too + size > whole_too
+            ):
+                continue
+            at += start
+            at_too += start_too
+            body = bytes(data[at : at + size])
+            # reading the facts reports a section that is cut off
+            same = body == bytes(data_too[at_too : at_too + size])
+            if same and len(body) == size and occupies_file(kind, flags):
+                found.append(pair)
+        return found
 
     def same_code(self, one: Function, other: Function) -> bool:
         """Whether code of the same size is the same; in doubt it says no."""
@@ -311,6 +343,8 @@ class _Looks:
         _, _, _, code, at, _ = one.row
         _, _, _, code_too, at_too, _ = other.row
         tables, tables_too = old.relocations.get(code), new.relocations.get(code_too)
+        if tables is None and tables_too is None:
+            return True
         if self._same_tables(tables, tables_too) and at == at_too:
             return True
         return old.code_relocations(one) == new.code_relocations(other)
@@ -336,35 +370,52 @@ class _Looks:
 
     def same_parts(self, one: Function, other: Function) -> bool:
         """Whether constants and the like are the same, and the headers of all other sections."""
+        return bool(self._of_same_parts([(one, other)], renamed=True))
+
+    def _of_same_parts(
+        self, pairs: list[tuple[Function, Function]], *, renamed: bool
+    ) -> list[tuple[Function, Function]]:
+        """Those for which :meth:`same_parts`; in doubt a pair is left out."""
         old, new = self.readers
-        _, _, _, code, _, _ = one.row
-        _, _, _, code_too, _, _ = other.row
-        parts, parts_too = old.parts.get(code, ()), new.parts.get(code_too, ())
-        if one.owns_section != other.owns_section or len(parts) != len(parts_too):
-            return False
-        if not self._same_headers(code, code_too):
-            return False
-        rows, rows_too = self._rows
-        owners = self._owners(one, other) if parts else None
-        moved, moved_too = old.relocations, new.relocations
-        for index, index_too in zip(parts, parts_too, strict=True):
-            at, kind, flags, _, _, _, _, _, align, _ = rows[index]
-            at_too, kind_too, flags_too, _, _, _, _, _, align_too, _ = rows_too[index_too]
-            if kind != kind_too or flags != flags_too or align != align_too:
-                return False
-            if owners is None:
-                if not (at == at_too and self._same_texts) and not self._same_name(at, at_too):
-                    return False
-            elif not self._same_kind(at, at_too, owners):
-                return False
-            if kind in INFO_TYPES:
-                continue
-            if not self._same_section(index, index_too) or (
-                (index in moved or index_too in moved_too)
-                and not self._same_tables(moved.get(index), moved_too.get(index_too))
+        parts_of, parts_of_too = old.parts.get, new.parts.get
+        found = []
+        for pair in pairs:
+            one, other = pair
+            _, _, _, code, _, _ = one.row
+            _, _, _, code_too, _, _ = other.row
+            parts, parts_too = parts_of(code, ()), parts_of_too(code_too, ())
+            if (
+                len(parts) == len(parts_too)
+                and one.owns_section == other.owns_section
+                and self._same_headers(code, code_too)
             ):
+                owners = self._owners(one, other) if renamed and parts else None
+                if all(map(self._same_part, parts, parts_too, repeat(owners))):
+                    found.append(pair)
+        return found
+
+    def _same_part(self, index: int, index_too: int, owners: tuple[bytes, bytes] | None) -> bool:
+        """Whether one section beside the code is the same; attributes are looked at elsewhere."""
+        row, row_too = self._rows[0][index], self._rows[1][index_too]
+        name, kind, flags, _, at, size, _, _, align, entry = row
+        name_too, kind_too, flags_too, _, at_too, size_too, _, _, align_too, entry_too = row_too
+        if kind != kind_too or flags != flags_too or align != align_too:
+            return False
+        if owners is not None:
+            if not self._same_kind(name, name_too, owners):
                 return False
-        return True
+        elif (name != name_too or not self._same_texts) and not self._same_name(name, name_too):
+            return False
+        if kind in INFO_TYPES:
+            return True
+        if size != size_too or entry != entry_too:
+            return False
+        if occupies_file(kind, flags) and not self._same_bytes(at, at_too, size):
+            return False
+        moved, moved_too = self._moved
+        return (index not in moved and index_too not in moved_too) or self._same_tables(
+            moved.get(index), moved_too.get(index_too)
+        )
 
     def _same_headers(self, index: int, index_too: int) -> bool:
         _, kind, flags, _, _, _, _, _, align, _ = self._rows[0][index]
@@ -374,8 +425,8 @@ class _Looks:
     def _same_name(self, at: int, at_too: int) -> bool:
         """Whether the names of two sections are the same; in doubt it says no."""
         names, names_too = self._names
-        end, end_too = names.find(0, at), names_too.find(0, at_too)
-        return min(end, end_too) >= 0 and names[at:end] == names_too[at_too:end_too]
+        end = names.find(0, at) + 1
+        return end > 0 and names[at:end] == names_too[at_too : at_too + end - at]
 
     def _owners(self, one: Function, other: Function) -> tuple[bytes, bytes] | None:
         """How the names of sections of two functions end, if they end differently."""
@@ -393,15 +444,28 @@ class _Looks:
         tail, tail_too = tails
         return names[at:end].removesuffix(tail) == names_too[at_too:end_too].removesuffix(tail_too)
 
-    def _same_attributes(self, one: Function, other: Function) -> bool:
-        _, _, _, code, _, _ = one.row
-        _, _, _, code_too, _, _ = other.row
-        index, index_too = one.table.info.get(code), other.table.info.get(code_too)
-        if index is None or index_too is None:
-            return index is index_too
-        body, body_too = self._info(0, index), self._info(1, index_too)
-        if len(body) != len(body_too):
-            return False
+    def _of_same_attributes(
+        self, pairs: list[tuple[Function, Function]]
+    ) -> list[tuple[Function, Function]]:
+        """Those with the same attributes; in doubt a pair is left out."""
+        if not pairs:
+            return []
+        (info, info_too) = (function.table.info.get for function in pairs[0])
+        found = []
+        for pair in pairs:
+            one, other = pair
+            _, _, _, code, _, _ = one.row
+            _, _, _, code_too, _, _ = other.row
+            index, index_too = info(code), info_too(code_too)
+            if not one.owns_section or (index is None and index_too is None):
+                found.append(pair)
+            elif index is not None and index_too is not None:
+                body, body_too = self._info(0, index), self._info(1, index_too)
+                if len(body) == len(body_too) and self._same_streams(one, other, body, body_too):
+                    found.append(pair)
+        return found
+
+    def _same_streams(self, one: Function, other: Function, body: bytes, body_too: bytes) -> bool:
         if self._same_symbols and body == body_too:
             return True
         shape, _ = find_shape(body)
@@ -481,25 +545,22 @@ def _heads(functions: list[Function]) -> list[tuple[Any, ...]]:
 
 
 def _have_same_symbols(old: ImageReader, new: ImageReader) -> bool:
-    """Whether two images have the same names of symbols in the same order."""
+    """Whether two images have the same names of symbols in the same order; in doubt it says no."""
     tables, tables_too = (
         (reader.cubin.symbols, reader.cubin.mercury_symbols) for reader in (old, new)
     )
-    if any(len(one.rows) != len(two.rows) for one, two in zip(tables, tables_too, strict=True)):
-        return False
-    if all(
-        one.strings.data == two.strings.data and one.rows == two.rows
-        for one, two in zip(tables, tables_too, strict=True)
-    ) and _have_same_sections(old, new):
-        return True
-    # most images without the same names differ early
+    for reader, several in ((old, tables), (new, tables_too)):
+        for symbols in several:
+            last, *_ = max(symbols.rows, default=(0,))
+            text = symbols.strings.data
+            if symbols.rows and (last >= len(text) or not text.endswith(b"\0")):
+                read_symbols(reader)  # raises
     return all(
-        one == other
-        for symbols, symbols_too in zip(tables, tables_too, strict=True)
-        for one, other in zip(
-            _symbol_names(old, symbols), _symbol_names(new, symbols_too), strict=True
-        )
-    )
+        len(one.rows) == len(two.rows)
+        and one.strings.data == two.strings.data
+        and list(map(_named, one.rows)) == list(map(_named, two.rows))
+        for one, two in zip(tables, tables_too, strict=True)
+    ) and _have_same_sections(old, new)
 
 
 def _have_same_sections(old: ImageReader, new: ImageReader) -> bool:

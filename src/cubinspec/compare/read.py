@@ -205,6 +205,12 @@ def head_digest(image: Image, arena: Arena) -> str:
     """
     if image.kind != "ptx":
         return text_digest(image, arena)
+    start = image.start(arena, _STEP)
+    if len(start) == _STEP:
+        lines = bytes(start)
+        found = _essence(lines[: lines.rfind(b"\n") + 1])
+        if len(found) >= _HEAD_BYTES:
+            return digest(found[:_HEAD_BYTES])
     return digest(_end_of(image.view(arena), _beginning)[:_HEAD_BYTES])
 
 

@@ -347,11 +347,19 @@ def _payload_size(source: Source, entry: Entry) -> int:
     return stored
 
 
-def image_into(source: Source, entry: Entry, arena: Arena, *, is_paid: bool = False) -> memoryview:
+def image_into(
+    source: Source,
+    entry: Entry,
+    arena: Arena,
+    *,
+    is_paid: bool = False,
+    most: int | None = None,
+) -> memoryview:
     """The image of an entry, decompressed into an arena; a stored image keeps its padding.
 
     Args:
         is_paid: whether the budget of the source knows of it.
+        most: bytes that are needed; where the compression allows, no more are decompressed.
 
     Raises:
         BadStructureError: the compressed data is damaged or not of the size declared.
@@ -378,7 +386,10 @@ def image_into(source: Source, entry: Entry, arena: Arena, *, is_paid: bool = Fa
         data = source.glance(entry.payload_offset, stored, arena.stored)
         if len(data) != stored:
             source.exactly(entry.payload_offset, stored, f"{field}.payload")  # raises
-        out = arena.view(size + 1)  # the last byte is for what is larger than declared
+        if most is not None and most < size and how == "zstd":
+            size, out = most, arena.view(most)
+        else:
+            out = arena.view(size + 1)  # the last byte is for what is larger than declared
         found = _DECOMPRESS[how](data, out)
         if found != size:
             raise ValueError(f"{found} bytes come out")

@@ -274,6 +274,22 @@ class Image:
             return data[: _cubin_size(BytesSource(bytes(data), self._source.name))]
         return data
 
+    def start(self, arena: Arena, size: int) -> memoryview:
+        """The first bytes of :meth:`view`; the rest may be damaged, as it may not be read.
+
+        Args:
+            size: how many; the image may have fewer, and a NUL behind the text of PTX.
+
+        Raises:
+            CubinError: it cannot be read or decompressed.
+        """
+        self._refuse_fault()
+        if self.entry is None or self.compression != "zstd":
+            return self.view(arena)[:size]
+        return fatbin.image_into(self._source, self.entry, arena, is_paid=self._is_paid, most=size)[
+            :size
+        ]
+
     def stored_bytes(self) -> bytes:
         """The bytes as they are stored, compressed or not."""
         self._refuse_fault()

@@ -565,10 +565,11 @@ class Function:
         """Where the records of its ``.nv.info.<f>`` are."""
         found = self._by_code
         if found is None:
-            found = self._by_code = InfoIndex(self._info(), self.launch.shape)
+            found = self._by_code = InfoIndex(self.info_bytes, self.launch.shape)
         return found
 
-    def _info(self) -> bytes:
+    @property
+    def info_bytes(self) -> bytes:
         """Its ``.nv.info.<f>``."""
         table = self.table
         index = table.info.get(self._code)
@@ -581,7 +582,7 @@ class Function:
         return bytes(elf.data[offset : offset + size])
 
     def _place_of_info(self) -> tuple[int, str, str]:
-        """Where :meth:`_info` is, for messages."""
+        """Where :attr:`info_bytes` is, for messages."""
         table = self.table
         index = table.info.get(self._code, 0)
         _, _, _, _, offset, _, _, _, _, _ = table.section_rows[index]
@@ -596,7 +597,7 @@ class Function:
         """
         found = self._launch
         if found is None:
-            body = self._info()
+            body = self.info_bytes
             shape, number = find_shape(body)
             if shape is None:
                 shape = read_shape(body, *self._place_of_info())
@@ -667,7 +668,7 @@ class Function:
     def exit_offsets(self) -> list[int]:
         """Byte offsets of the EXIT instructions in the code."""
         start, stop = self.launch.exits
-        return words(self._info()[start:stop]) if stop else []
+        return words(self.info_bytes[start:stop]) if stop else []
 
     @property
     def num_params(self) -> int:
