@@ -77,7 +77,7 @@ def cubin_budget(request: pytest.FixtureRequest) -> Callable[..., None]:
             found = parse_budget(budget_text(str(place)), str(place))
         except CubinError as error:
             hint = "" if place.exists() else "; pytest --cubin-update makes it"
-            pytest.fail(f"{error}{hint}", pytrace=False)
+            raise pytest.fail.Exception(f"{error}{hint}", pytrace=False) from None
         findings = with_unread(check_budget(found, images, datetime.date.today()), faults)
         if update:
             write_file(str(place), update_budget(found, findings, images).encode())

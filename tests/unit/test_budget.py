@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -392,3 +393,18 @@ def test_the_hooks_name_commands_that_are_there():
         program, command, *_ = hook["entry"].split()
         assert program == "cubinspec"
         assert main([command, "--help"]) == 0
+
+
+def test_the_hook_checks_the_files_of_a_commit_only(tmp_path, monkeypatch, capsys):
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    (hook,) = [each for each in hooks if each["id"] == "cubin-budget"]
+    monkeypatch.chdir(tmp_path)
+    names = ["cluster_sm90.sm_90.exe.cubin", "calls.sm_90.rel.cubin"]
+    for name in names:
+        shutil.copy(DATA / name, tmp_path)
+    assert main(["budget", "init", *names]) == 0
+    command = [*hook["entry"].split()[1:], *hook["args"]]
+    assert main([*command, names[0]]) == 0
+    assert main(["set", names[0], "--kernel", "bulk", "--registers", "72", "-o", "new.cubin"]) == 0
+    assert main([*command, "new.cubin"]) == 1
+    assert "registers 72, expected 6" in capsys.readouterr().out
