@@ -148,6 +148,18 @@ def test_json_follows_its_schema(capsys):
     ]
 
 
+def test_a_linked_image_is_not_joined_and_named(capsys):
+    linked = str(REL).replace(".rel.", ".exe.")
+    assert main(["callgraph", "--together", str(REL), linked]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("1 image together")
+    assert f"{linked}: left out" in err
+    assert main(["callgraph", "--together", linked]) == 1
+    out, err = capsys.readouterr()
+    assert not out
+    assert "left out" in err
+
+
 def test_the_command(capsys, tmp_path):
     assert main(["callgraph", "--match", "direct", str(REL)]) == 0
     out = capsys.readouterr().out

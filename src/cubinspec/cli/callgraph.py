@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError, keep_inputs
-from cubinspec.cli.output import write_output
+from cubinspec.cli.output import complain, write_output
 from cubinspec.cli.walking import (
     CUBIN_ARCH,
     RELOCATABLE,
@@ -110,6 +110,7 @@ def run(arguments: Arguments) -> int:
     output = _Output(arguments)
     together = arguments.flag("--together")
     groups: dict[str, tuple[list[Any], list[Cubin]]] = {}
+    linked: list[Image] = []
     relocatable = arguments.flag("--relocatable")
     with ExitStack() as opened:
 
@@ -117,7 +118,8 @@ def run(arguments: Arguments) -> int:
             if image.superseded and not (relocatable or together):
                 return
             if together:
-                _gather(image, groups, opened)
+                if not _gather(image, groups, opened):
+                    linked.append(image)
                 return
             with image.cubin() as cubin:
                 graph = call_graph([cubin])
@@ -134,19 +136,31 @@ def run(arguments: Arguments) -> int:
             count = f"{len(cubins)} image{'s' if len(cubins) > 1 else ''}"
             output.show(f"{count} together", arch, steps, call_graph(cubins))
     output.finish()
+    if together and _left_out(linked, groups) and not groups:
+        return 1
     return 1 if said_nothing_fits(arguments.value("--match"), output.matched) else status
 
 
 def _gather(
     image: Image, groups: dict[str, tuple[list[Any], list[Cubin]]], opened: ExitStack
-) -> None:
+) -> bool:
     """Keep a relocatable image for the graph of its target; a linked one is complete."""
     cubin = opened.enter_context(image.cubin())
     if not cubin.header.is_relocatable:
-        return
+        return False
     steps, cubins = groups.setdefault(image.arch, ([], []))
     steps.append(_steps(image))
     cubins.append(cubin)
+    return True
+
+
+def _left_out(linked: list[Image], groups: dict[str, tuple[list[Any], list[Cubin]]]) -> bool:
+    """Tell of linked images whose parts are not among those that were joined."""
+    homes = {(steps[0]["name"], arch) for arch, (joined, _) in groups.items() for steps in joined}
+    left = [image for image in linked if (image.provenance[0].name, image.arch) not in homes]
+    for image in left:
+        complain(f"{image}: left out: it is linked, and --together joins relocatable images")
+    return bool(left)
 
 
 def _steps(image: Image) -> list[dict[str, object]]:
