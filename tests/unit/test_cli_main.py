@@ -114,6 +114,18 @@ def test_the_reader_of_the_output_may_leave() -> None:
     assert child.wait(60) == 0
 
 
+def test_a_reader_that_leaves_is_not_told_that_nothing_differs(tmp_path: Path) -> None:
+    (tmp_path / "one.cubin").write_bytes(Path(SAMPLE).read_bytes())
+    child = subprocess.Popen(
+        [sys.executable, "-m", "cubinspec", "diff", str(tmp_path), str(SAMPLES)],
+        stdout=subprocess.PIPE,
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline()
+    child.stdout.close()
+    assert child.wait(60) in (1, 2)
+
+
 def test_a_full_disk_is_said_in_one_line() -> None:
     if not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full on this system")

@@ -177,14 +177,15 @@ _SIGNALLED = 128
 def main(argv: list[str] | None = None) -> int:
     """Run one command line; returns the exit status."""
     words = sys.argv[1:] if argv is None else argv
-    status = 0
+    status: int | None = None
     try:
         status = _dispatch(words)
         sys.stdout.flush()
     except BrokenPipeError:
-        # the program that read our output has ended (`cubinspec ... | head`): not an error
+        # the program that read our output has ended (`cubinspec ... | head`): not an error, but
+        # where 0 means that all is well nobody knows yet
         _drop_output()
-        return status
+        return _fault_status(words, 0) if status is None else status
     except OSError as error:
         from cubinspec.cli.output import complain
 
@@ -196,10 +197,10 @@ def main(argv: list[str] | None = None) -> int:
     return status
 
 
-def _fault_status(words: list[str]) -> int:
-    """The status of a fault; another than 1 for commands to which 1 means something."""
+def _fault_status(words: list[str], usual: int = EXIT_FAULT) -> int:
+    """The status of a fault; another than the usual for commands to which 1 means something."""
     path = COMMANDS[words[0]][0] if words and words[0] in COMMANDS else ""
-    return getattr(sys.modules.get(path), "FAULT_STATUS", EXIT_FAULT)
+    return getattr(sys.modules.get(path), "FAULT_STATUS", usual)
 
 
 def _drop_output() -> None:

@@ -66,7 +66,7 @@ def summary(found: Difference) -> str:
         (len(matches.gone), "gone"),
         (renamed, "renamed"),
     ]
-    words = ", ".join(f"{count} {word}" for count, word in parts if count)
+    words = ", ".join(f"{count:,} {word}" for count, word in parts if count)
     images = len([image for image in found.images if image.changes])
     if images:
         words += f"{', ' if words else ''}{_counted(images, 'image')} changed as a whole"
@@ -75,11 +75,18 @@ def summary(found: Difference) -> str:
         compared.append(_counted(found.compared, "function") + " compared")
     if found.same_images:
         compared.append(_counted(found.same_images, "image") + " the same byte for byte")
-    return f"{found.status}: {', '.join(compared)}" + (f": {words}" if words else "")
+    return f"{_status(found)}: {', '.join(compared)}" + (f": {words}" if words else "")
+
+
+def _status(found: Difference) -> str:
+    """The status in words; what nobody asked for is no noise."""
+    if found.only is not None and found.status == NOISE:
+        return "the same in what was asked for"
+    return found.status
 
 
 def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'s' * (count != 1)}"
+    return f"{count:,} {word}{'s' * (count != 1)}"
 
 
 def text_lines(found: Difference, name_of: NameOf = readable) -> Iterator[str]:
@@ -262,7 +269,7 @@ def _occupancy_of(
 
 def markdown(found: Difference, old: str, new: str) -> str:
     """A comment for a pull request: the worst first, totals, the rest folded."""
-    lines = [f"### Device code: {found.status}", "", summary(found) + ".", ""]
+    lines = [f"### Device code: {_status(found)}", "", summary(found) + ".", ""]
     lines += [f"`{_code(old)}` → `{_code(new)}`", ""]
     lines += [f"- {_marked(line)}" for line in file_lines(found)] + [""]
     rows = [_row(function) for function in found.functions if function.changes]
