@@ -54,7 +54,7 @@ from cubinspec_generated.codes import EIATTR_SAM_REGION_STACK_SIZE, EIFMT_SVAL, 
 from cubinspec_generated.codes_sizes import SIZEOF_SYMBOL_64
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
 from cubinspec_writer.yaml_form.load import from_document
-from tests.unit.page_kit import data_of
+from tests.unit.page_kit import HOSTILE, data_of, hostile_cubin
 from tools.corpus.containers import cubin, raw_entry
 from tools.corpus.fingerprints import Form, facts_of, mutants, unequal_builds
 from tools.corpus.samples import RECIPES, expand
@@ -926,6 +926,19 @@ def test_markdown_folds_what_a_row_has_no_room_for():
     )
     assert "section .nv.info: flags 0x0 → 0x40" in folded
     assert "<summary>1 image changed as a whole</summary>" in text
+
+
+def test_markdown_shows_hostile_names_in_one_line_and_direction(tmp_path, capsys):
+    old, new = tmp_path / "old.cubin", tmp_path / "new.cubin"
+    old.write_bytes(hostile_cubin())
+    (name,) = [each for each in HOSTILE if "right" in each]
+    assert main(["set", str(old), "--kernel", name, "--registers", "77", "-o", str(new)]) == 0
+    for files in ((old, new), (old, DATA / "cluster_sm90.sm_90.exe.cubin")):
+        assert main(["diff", *map(str, files), "--markdown"]) == 1
+        out = capsys.readouterr().out
+        assert all(line.isprintable() for line in out.splitlines())
+        assert r"\u202eto" in out
+        assert "<script>" not in out
 
 
 def test_many_new_images_are_counted_and_listed_at_the_end(tmp_path, capsys, monkeypatch):

@@ -9,6 +9,7 @@ from html import escape
 from cubinspec.compare.changes import COSTS, Change
 from cubinspec.compare.diff import NOISE, Difference, FunctionChange
 from cubinspec.compare.match import SAME_NAME
+from cubinspec.format.escapes import escaped
 from cubinspec.model.parameter import read_parameters
 from cubinspec.report.names import readable
 from cubinspec.report.occupancy import Launch, limits_of, residency
@@ -392,16 +393,20 @@ def _table(rows: list[list[str]]) -> list[str]:
 
 def _marked(text: str) -> str:
     """Text in which Markdown and HTML mean nothing."""
-    safe = escape(text.encode("utf-8", "backslashreplace").decode("utf-8"), quote=False)
+    safe = escape(_plain(text), quote=False)
     for character in "\\`*_[]|":
         safe = safe.replace(character, f"\\{character}")
-    return safe.replace("\n", " ")
+    return safe
 
 
 def _code(text: str) -> str:
     """Text for between backticks in a table."""
-    safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    return safe.replace("`", "'").replace("|", "\\|").replace("\n", " ")
+    return _plain(text).replace("`", "'").replace("|", "\\|")
+
+
+def _plain(text: str) -> str:
+    """Text in one line and one direction; what no page can show stands as an escape."""
+    return text if text.isprintable() else escaped(text)
 
 
 def record(found: Difference) -> dict[str, Any]:
