@@ -2,7 +2,7 @@
 
    mypyc puts all modules into one library, with a capsule for the function that makes each, and
    writes a small library for each module, through which Python finds it. To load forty of these takes
-   longer than a small link. */
+   longer than a small link. This module is in the library, too. */
 #include <Python.h>
 
 typedef PyObject *(*Make)(void);

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
+from graphlib import CycleError
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,8 @@ def path(tmp_path: Path) -> Iterator[Path]:
     kept = sys.meta_path[:]
     yield path
     sys.meta_path[:] = kept
-    sys.modules.pop("bundled", None)
-    sys.modules.pop("bundled.one", None)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "bundled"]:
+        del sys.modules[name]
 
 
 def test_modules_look_as_if_python_had_found_them(path: Path) -> None:
@@ -54,6 +55,41 @@ def test_modules_look_as_if_python_had_found_them(path: Path) -> None:
     assert (frame.filename, frame.line) == (module.__file__, "raise KeyError")
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("bundled.two")
+
+
+def rebuilt(path: Path, **modules: str) -> None:
+    """The bundle with more modules in its package."""
+    folder = path.parents[2]
+    for name, text in modules.items():
+        folder.joinpath("bundled", f"{name}.py").write_text(text)
+    path.write_bytes(written(folder, ["bundled"], folder / "lib"))
+    bundle.install(str(path))
+
+
+def test_what_a_module_imports_is_loaded_with_it_in_its_order(path: Path) -> None:
+    rebuilt(
+        path,
+        first="import bundled.second\nfrom bundled import third\nORDER = third.ORDER\n",
+        second="ORDER = ['second']\n",
+        third="from bundled.second import ORDER\nORDER.append('third')\n",
+    )
+    assert importlib.import_module("bundled.first").ORDER == ["second", "third"]
+    package = sys.modules["bundled"]
+    for name in ("one", "first", "second", "third"):
+        assert getattr(package, name) is sys.modules[f"bundled.{name}"]
+
+
+def test_a_circle_of_imports_makes_no_bundle(path: Path) -> None:
+    with pytest.raises(CycleError):
+        rebuilt(path, first="import bundled.second\n", second="import bundled.first\n")
+
+
+def test_a_module_that_fails_is_not_kept(path: Path) -> None:
+    rebuilt(path, first="import bundled.second\n", second="raise ImportError('no parts')\n")
+    for _ in range(2):
+        with pytest.raises(ImportError, match="no parts"):
+            importlib.import_module("bundled.first")
+        assert "bundled.second" not in sys.modules
 
 
 def test_a_bundle_of_another_python_is_not_used(path: Path) -> None:

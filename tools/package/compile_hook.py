@@ -9,15 +9,19 @@ installations, nothing is compiled and the wheel fits every platform.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import marshal
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from graphlib import TopologicalSorter
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +33,14 @@ LEVEL = "CUBINSPEC_COMPILE_LEVEL"
 #: Run in a folder with the packages and nothing else that setuptools could take for its own.
 _SCRIPT = """\
 import sys
-from setuptools import Extension, setup
+from setuptools import setup
 from mypyc.build import mypycify
 level, flags, *words = sys.argv[1:]
 made = mypycify(words, opt_level=level, debug_level="0", group_name="cubinspec")
 for module in made:
     module.extra_compile_args += flags.split()
-made.append(Extension("cubinspec.format._start", ["start.c"]))
+    if module.name == "cubinspec__mypyc":
+        module.sources.append("start.c")
 setup(
     name="compiled", packages=[], py_modules=[], ext_modules=made,
     script_args=["--quiet", "build_ext", "--build-lib", "lib"],
@@ -50,6 +55,8 @@ _FLAGS = "-fvisibility=hidden -fno-plt"
 #: The code of modules for ``cubinspec.cli.bundle``, which says what stands in it.
 BUNDLE_PLACE = "cubinspec/cli/modules.bundle"
 _WORD = 4
+#: Of the places of lines in its index.
+_DIGITS = 6
 
 #: The crate of the native module, and that module's place in the wheel.
 NATIVE_SOURCE = "native"
@@ -108,27 +115,64 @@ def bundle(folder: Path, packages: list[str], lib: Path) -> bytes:
         packages: their names.
         lib: holds the extension modules.
     """
-    rows: dict[str, tuple[str, bool, int, int]] = {}
-    codes: list[bytes] = []
-    at = 0
+    rows: dict[str, tuple[str, bytes]] = {}
+    trees: dict[str, ast.Module] = {}
     for top, pattern in ((lib, "*.so"), (folder, "*.py")):
         for path in [path for name in packages for path in sorted((top / name).rglob(pattern))]:
             place = path.relative_to(top)
             stem = place.name.partition(".")[0]
             is_package = stem == "__init__"
             name = ".".join(place.parent.parts if is_package else (*place.parent.parts, stem))
-            if name in rows:
-                continue  # compiled
             code = b""
             if top is folder:
-                source = path.read_text(encoding="utf-8")
-                code = marshal.dumps(compile(source, str(place), "exec", dont_inherit=True))
-            rows[name] = (place.as_posix(), is_package, at, len(code))
-            codes.append(code)
-            at += len(code)
-    index = marshal.dumps(rows)
+                trees[name] = ast.parse(path.read_text(encoding="utf-8"))
+                code = marshal.dumps(compile(trees[name], str(place), "exec", dont_inherit=True))
+            rows.setdefault(name, (place.as_posix(), code))  # a compiled one stays
+    return _joined(rows, {name: imports(name, tree) for name, tree in trees.items()})
+
+
+def imports(name: str, tree: ast.Module) -> list[str]:
+    """What has to be loaded before a module, in order; names in its packages may be no modules.
+
+    A package comes before what is in it, also where it imports that itself.
+    """
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    packages = ["".join(part) for part in accumulate(re.findall(r"\w+\.?", name))]
+    found = [*(package.rstrip(".") for package in packages[:-1]), *found]
+    return [need for need in found if need != name and not need.startswith(f"{name}.")]
+
+
+def _joined(rows: Mapping[str, tuple[str, bytes]], needs: Mapping[str, list[str]]) -> bytes:
+    """Index and codes as a file.
+
+    Raises:
+        CycleError: modules import each other in a circle, so that none can be loaded first.
+    """
+    TopologicalSorter(needs).prepare()
+    starts = [0, *accumulate(len(code) for _, code in rows.values())]
+    heads = {
+        name: f"{name} {place} {start} {len(code)}"
+        for (name, (place, code)), start in zip(rows.items(), starts, strict=False)
+    }
+    known = {
+        name: dict.fromkeys(need for need in needs.get(name, ()) if need in rows) for name in rows
+    }
+    sizes = [len(heads[name]) + (1 + _DIGITS) * len(known[name]) + 1 for name in rows]
+    places = dict(zip(rows, accumulate(sizes, initial=1), strict=False))
+    lines = [
+        " ".join([heads[name], *(f"{places[need]:0{_DIGITS}}" for need in known[name])]) + "\n"
+        for name in rows
+    ]
+    index = "".join(["\n", *lines]).encode("ascii")
     size = len(index).to_bytes(_WORD, "little")
-    return b"".join([importlib.util.MAGIC_NUMBER, size, index, *codes])
+    return b"".join(
+        [importlib.util.MAGIC_NUMBER, size, index, *(code for _, code in rows.values())]
+    )
 
 
 def native(root: Path, folder: Path) -> Path | None:
