@@ -132,7 +132,7 @@ def emit(specs: dict[str, Spec]) -> str:
         "of varying size. ``record_fields`` has the names of the fields.",
         '"""',
         "",
-        "from struct import Struct",
+        "from _struct import Struct",
     ]
     for name, kind, layout, _, whole in records(specs):
         lines += [

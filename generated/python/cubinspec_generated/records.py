@@ -5,7 +5,7 @@
 of varying size. ``record_fields`` has the names of the fields.
 """
 
-from struct import Struct
+from _struct import Struct
 
 # callgraph::callgraph_entry
 CALLGRAPH_ENTRY = Struct("<II")

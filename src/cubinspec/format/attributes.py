@@ -17,7 +17,7 @@ have no padding and no terminator.
 
 from __future__ import annotations
 
-from struct import Struct
+from _struct import Struct
 
 from cubinspec.errors import TruncatedError
 from cubinspec_generated.codes import EIFMT_SVAL

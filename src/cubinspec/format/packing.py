@@ -16,7 +16,7 @@ Loops over many rows use the masks and shifts of ``codes`` in place (``ST_TYPE_M
 
 from __future__ import annotations
 
-from struct import Struct, calcsize, pack, unpack_from
+from _struct import Struct, calcsize, pack, unpack_from
 
 from cubinspec_generated.codes import (
     EF_CUDA_64BIT_ADDRESS,

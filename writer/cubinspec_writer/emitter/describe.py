@@ -12,6 +12,7 @@ from struct import error as StructError
 from cubinspec.errors import CubinError
 from cubinspec.files import open_file
 from cubinspec.format.sections import CUDA_NOTES, info_target
+from cubinspec.gc_pause import GcPaused
 from cubinspec_generated.codes import (
     EF_CUDA_V2_CUINFO_SECTION_MASK,
     EI_ABIVERSION,
@@ -35,7 +36,6 @@ from cubinspec_writer.emitter.layout import Planner, plan
 from cubinspec_writer.emitter.model import Header
 from cubinspec_writer.emitter.packed import PackedInfo
 from cubinspec_writer.emitter.source import Source
-from cubinspec_writer.gc_pause import GcPaused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

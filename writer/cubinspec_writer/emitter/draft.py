@@ -15,6 +15,7 @@ from itertools import groupby, starmap
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.sections import info_target
+from cubinspec.gc_pause import GcPaused
 from cubinspec_generated.producers import PRODUCERS
 from cubinspec_writer.emitter import bodies, kinds
 from cubinspec_writer.emitter.entries import DroppedNames, Entry, of_symbol, symbol_number
@@ -29,7 +30,6 @@ from cubinspec_writer.emitter.model import (
 )
 from cubinspec_writer.emitter.packed import Packed
 from cubinspec_writer.emitter.runs import BlobRun, InfoRun, RelocationRun, Run
-from cubinspec_writer.gc_pause import GcPaused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from struct import error as StructError
 
 from cubinspec.errors import BadStructureError, LimitError
 from cubinspec.format.packing import join
+from cubinspec.gc_pause import GcPaused
 from cubinspec_generated import records
 from cubinspec_generated.codes import ELFDATA2LSB
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.layout import plan
-from cubinspec_writer.gc_pause import GcPaused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -118,7 +118,7 @@ def link_program(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkR
     """Link; see `cubinspec_writer.link`."""
     if not gc.isenabled():  # so it is in the command, which starts faster without that module
         return _link(inputs, options)
-    from cubinspec_writer.gc_pause import GcPaused
+    from cubinspec.gc_pause import GcPaused
 
     with GcPaused():
         return _link(inputs, options)

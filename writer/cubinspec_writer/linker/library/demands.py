@@ -4,8 +4,8 @@ reach.
 
 from __future__ import annotations
 
+from _struct import Struct
 from itertools import compress
-from struct import Struct
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.attributes import raw_record

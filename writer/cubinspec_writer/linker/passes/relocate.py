@@ -10,7 +10,7 @@ become the type that writes the plain address into the same bits.
 
 from __future__ import annotations
 
-from struct import Struct
+from _struct import Struct
 
 from cubinspec.format.targets import has_independent_threads
 from cubinspec_generated import columns

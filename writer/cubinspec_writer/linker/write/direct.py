@@ -7,8 +7,8 @@ fields mean is read from `cubinspec.format`, as the emitter does for its produce
 
 from __future__ import annotations
 
-from struct import Struct
-from struct import error as StructError
+from _struct import Struct
+from _struct import error as StructError  # type: ignore[attr-defined]
 
 from cubinspec.errors import BadStructureError, LimitError
 from cubinspec.format.layout import (

@@ -7,7 +7,7 @@ and barriers of kernels. All others are copied (rule B6). Symbol numbers are ren
 
 from __future__ import annotations
 
-from struct import Struct
+from _struct import Struct
 
 from cubinspec.format.attributes import raw_record
 from cubinspec_generated.codes import (
