@@ -9,8 +9,6 @@ mod memory;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -61,9 +59,24 @@ fn texts<'py>(
     })
 }
 
-/// Rows of records by their place and their bytes. Kernels have the same records at the same
-/// places, so that most rows are made once.
-type Made<'a, 'py> = HashMap<(usize, &'a [u8]), Bound<'py, PyTuple>>;
+/// The last rows of records, by their place and their bytes. Kernels have the same records at the
+/// same places, so that most rows are made once. There is one for each hash, so that a file made to
+/// have equal hashes costs rows, not time.
+type Made<'a, 'py> = Vec<Option<(usize, &'a [u8], Bound<'py, PyTuple>)>>;
+const MADE_BITS: u32 = 12;
+
+/// Where the row of a record stands among those that were made.
+fn hash(at: usize, record: &[u8]) -> usize {
+    let start = record
+        .first_chunk::<8>()
+        .map_or_else(|| number(record), |part| u64::from_le_bytes(*part));
+    let end = record
+        .last_chunk::<8>()
+        .map_or(0, |part| u64::from_le_bytes(*part));
+    let mixed =
+        (start ^ end.rotate_left(29) ^ (at as u64) << 17).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> (u64::BITS - MADE_BITS)) as usize
+}
 
 /// The row of the record at a place of a stream: where it stands, its fields, and what follows its
 /// head; and where it ends.
@@ -110,7 +123,7 @@ fn streams<'py>(
             .iter()
             .map(|body| body.cast_into::<PyBytes>().ok())
             .collect();
-        let mut made = Made::new();
+        let mut made: Made = vec![None; 1 << MADE_BITS];
         let mut found = Vec::with_capacity(bodies.len());
         for body in &bodies {
             let mut rest = body.as_ref()?.as_bytes();
@@ -120,11 +133,17 @@ fn streams<'py>(
                 let at = all.checked_sub(rest.len())?;
                 let record = first_record(&head, sized, rest)?;
                 rest = rest.get(record.len()..)?;
-                let row = match made.entry((at, record)) {
-                    Entry::Occupied(old) => old.into_mut(),
-                    Entry::Vacant(new) => new.insert(row(py, &head, at, record)?),
-                };
-                rows.push(row.clone());
+                let place = made.get_mut(hash(at, record))?;
+                match place {
+                    Some((old, bytes, row)) if *old == at && *bytes == record => {
+                        rows.push(row.clone())
+                    }
+                    _ => {
+                        let row = row(py, &head, at, record)?;
+                        rows.push(row.clone());
+                        *place = Some((at, record, row));
+                    }
+                }
             }
             found.push(PyList::new(py, rows).ok()?);
         }

@@ -15,7 +15,7 @@ import cubinspec_writer.linker
 from cubinspec.containers import FoundKernel
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.errors import FileAccessError, NotCubinError
-from cubinspec.model.function import FunctionList
+from cubinspec.model.functions import FunctionList
 from cubinspec.report.callgraph import call_graph
 from cubinspec.report.size import measure
 from cubinspec_writer.builder import CubinBuilder

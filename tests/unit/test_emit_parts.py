@@ -18,6 +18,7 @@ from cubinspec import Cubin
 from cubinspec.errors import BadStructureError, CubinError, TruncatedError
 from cubinspec.format.attributes import info_rows
 from cubinspec.format.strings import string_offsets
+from cubinspec.gc_pause import GcPaused
 from cubinspec.output_files import write_file
 from cubinspec_generated.codes import SHT_CUDA_INFO, SHT_NOTE, SHT_REL, SHT_RELA
 from cubinspec_writer.emitter import bodies, describe, emit, emit_parts
@@ -43,7 +44,6 @@ from cubinspec_writer.emitter.runs import BlobRun, InfoRun, RelocationRun, Run
 from cubinspec_writer.emitter.serialise import plan_parts
 from cubinspec_writer.emitter.source import gaps
 from cubinspec_writer.emitter.strings import section_names, symbol_names
-from cubinspec_writer.gc_pause import GcPaused
 from tests.conftest import sample_files
 from tools.corpus.samples import CUBINS
 

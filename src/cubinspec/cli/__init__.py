@@ -276,7 +276,7 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
 #: Commands that make objects of all that a file holds, the sizes of files for which the memory of
 #: these is prepared, and how many bytes of objects come of a byte.
 _MAKERS = ("link", "kernels")
-_LARGE, _TOO_LARGE = 1 << 20, 1 << 26
+_LARGE, _TOO_LARGE = 1 << 20, 1 << 28
 _GROWTH = 4
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from cubinspec.containers import Step
     from cubinspec.model.cubin import Cubin
-    from cubinspec.model.function import FunctionList
+    from cubinspec.model.functions import FunctionList
 
     Steps = tuple[Step, ...]
     #: One line of the table, unformatted: the values of ``_CSV_HEAD`` up to the mangled name.

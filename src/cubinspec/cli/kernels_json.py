@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from cubinspec.containers import Step
     from cubinspec.model.cubin import Cubin
-    from cubinspec.model.function import Function, FunctionList
+    from cubinspec.model.function import Function
+    from cubinspec.model.functions import FunctionList
 
 _texts = KernelTexts(encode)
 #: Name -> text of both its forms; a library holds the same names once per architecture.

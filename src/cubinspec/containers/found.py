@@ -6,7 +6,8 @@ from cubinspec.containers.identify import identify
 from cubinspec.containers.walk import images
 from cubinspec.errors import CubinError, NotCubinError
 from cubinspec.model.frames import FUNCTION_COLUMNS, arrow_table, escaped, flat_rows
-from cubinspec.model.function import Function, FunctionList
+from cubinspec.model.function import Function
+from cubinspec.model.functions import FunctionList
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

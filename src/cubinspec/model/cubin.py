@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from cubinspec.files import FileBytes
     from cubinspec.model.callgraph import CallGraph, Signature
-    from cubinspec.model.function import Function, FunctionList
+    from cubinspec.model.function import Function
+    from cubinspec.model.functions import FunctionList
     from cubinspec.model.info import InfoRecord
     from cubinspec.model.notes import Note
     from cubinspec.model.relocation import Relocation
@@ -304,9 +305,11 @@ class Cubin:
         Raises:
             CubinError: any of the tables is broken.
         """
+        from cubinspec.gc_pause import GcPaused
         from cubinspec.model.tables import Tables
 
-        return Tables(self)
+        with GcPaused():
+            return Tables(self)
 
     # -- NVIDIA's sections ----------------------------------------------------------------------
 
@@ -431,7 +434,7 @@ class Cubin:
         They come from the SASS half; from the Mercury half when the file has no SASS.
         """
         if self._functions is None:
-            from cubinspec.model.function import read_functions
+            from cubinspec.model.functions import read_functions
 
             self._functions = read_functions(self)
         return self._functions
@@ -440,7 +443,7 @@ class Cubin:
     def kernels(self) -> FunctionList:
         """The functions that the host can launch."""
         if self._kernels is None:
-            from cubinspec.model.function import read_functions
+            from cubinspec.model.functions import read_functions
 
             self._kernels = read_functions(self, only_kernels=True)
         return self._kernels

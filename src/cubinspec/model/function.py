@@ -60,15 +60,15 @@ from cubinspec_generated.records import DIM3, PARAM_CBANK
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
-    from typing import Any, Protocol
+    from typing import Any
 
     from cubinspec.format.attributes import InfoRow
-    from cubinspec.model.header import Header
+    from cubinspec.model.function_owner import FunctionOwner
     from cubinspec.model.info import InfoRecord
     from cubinspec.model.parameter import Parameter
-    from cubinspec.model.section import Section, SectionList
+    from cubinspec.model.section import Section
     from cubinspec.model.symbol import Symbol, SymbolList
-    from cubinspec.reader.elf import Elf, SectionRow, SymbolRow
+    from cubinspec.reader.elf import SectionRow, SymbolRow
     from cubinspec.reader.streams import Shape
 
     Triple = tuple[int, int, int]
@@ -77,34 +77,6 @@ if TYPE_CHECKING:
     Numbers = tuple[int | None, int | None, int | None, int | None, int, int, "Banks", int | None]
     #: Bank -> bytes, in pairs, by bank.
     Banks = tuple[tuple[int, int], ...]
-
-    class FunctionOwner(Protocol):
-        """A cubin as its functions see it."""
-
-        elf: Elf
-
-        @property
-        def name(self) -> str:
-            """The file name given on opening."""
-
-        @property
-        def arch(self) -> str:
-            """The target."""
-
-        @property
-        def header(self) -> Header:
-            """The ELF header."""
-
-        @property
-        def sections(self) -> SectionList:
-            """All sections."""
-
-        def symbol_table(self, index: int) -> SymbolList:
-            """The symbol table in section ``index``."""
-
-        def info_records_of(self, index: int) -> list[InfoRecord]:
-            """Attributes of the stream in section ``index``."""
-
 
 #: Types of sections that never describe a function.
 _TABLE_TYPES = RELOCATION_TYPES | {SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX, SHT_NOTE}
@@ -424,8 +396,10 @@ class Function:
         """Name of the cubin: the path given on opening, or the way to it through containers."""
         return self.table.file.name
 
-    #: The same word that images and scans use.
-    path = file
+    @property
+    def path(self) -> str:
+        """The same: the word that images and scans use."""
+        return self.file
 
     @property
     def arch(self) -> str:
@@ -683,74 +657,7 @@ class Function:
         return read_parameters(self.info_rows)
 
 
-class FunctionList(list[Function]):
-    """Functions of a cubin: a list that notebooks show as a table and Arrow takes as one."""
-
-    __slots__ = ()
-
-    @property
-    def names(self) -> list[str]:
-        """Their mangled names."""
-        if not self:
-            return []
-        # all are of one half of one file
-        return self[0].table.symbols.strings.get_many([function.row[0] for function in self])
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One flat dictionary per function: integers, text, or ``None``."""
-        from cubinspec.model.frames import FUNCTION_COLUMNS, flat_rows
-
-        return flat_rows(self, FUNCTION_COLUMNS)
-
-    def to_arrow(self) -> Any:
-        """A ``pyarrow.Table``, one row per function; absent integers are null.
-
-        Raises:
-            MissingPackageError: pyarrow is not installed.
-        """
-        from cubinspec.model.frames import FUNCTION_COLUMNS, arrow_table
-
-        return arrow_table(self, FUNCTION_COLUMNS)
-
-    def _repr_html_(self) -> str:
-        from cubinspec.model.frames import html_table
-
-        head = (
-            *("arch", "registers", "stack", "shared", "local", "const0", "barriers"),
-            *("max_threads", "num_params", "demangled"),
-        )
-        rows = [[getattr(function, name) for name in head] for function in self]
-        return html_table(f"{len(self)} functions", head, rows)
-
-
-def read_functions(file: FunctionOwner, *, only_kernels: bool = False) -> FunctionList:
-    """All functions (or kernels) defined in the file, in symbol order.
-
-    The SASS half is read; when no function symbol lies in a SASS section, the Mercury half.
-    """
-    return _read_half(file, only_kernels, mercury=False) or _read_half(
-        file, only_kernels, mercury=True
-    )
-
-
-def function_names(file: FunctionOwner) -> list[str]:
-    """The mangled names of what :func:`read_functions` finds; nothing else of them is read."""
-    for mercury in (False, True):
-        symbols, defined = _defined(file, 0, mercury)
-        if symbols is not None and defined:
-            return symbols.strings.get_many([row[0] for _, row in defined])
-    return []
-
-
-def _read_half(file: FunctionOwner, only_kernels: bool, *, mercury: bool) -> FunctionList:
-    symbols, defined = _defined(file, STO_CUDA_ENTRY if only_kernels else 0, mercury)
-    if symbols is None or not defined:
-        return FunctionList()
-    table = FunctionTable(file, symbols, mercury=mercury)
-    return FunctionList([Function(table, number, row) for number, row in defined])
-
-
-def _defined(
+def defined_functions(
     file: FunctionOwner, mask: int, mercury: bool
 ) -> tuple[SymbolList | None, list[tuple[int, SymbolRow]]]:
     """The symbols of a half of the file, and those among them that are functions defined there.

@@ -14,7 +14,7 @@ this module knows ELF32 (made by ``ptxas -m32`` up to CUDA 12.0):
 from __future__ import annotations
 
 from _operator import itemgetter
-from struct import calcsize
+from _struct import calcsize
 
 from cubinspec.errors import (
     BadIndexError,
@@ -72,11 +72,12 @@ _SYMBOL_SHIFT_32: Final = 8
 #: Where `e_machine` stands.
 _MACHINE: Final = EI_NIDENT + 2
 _MACHINE_END: Final = _MACHINE + 2
-#: Files up to this size are held a second time while their sections are cut out.
+#: Parts of a file up to this size are held a second time while their sections are cut out.
 _WHOLE_BYTES: Final = 64 << 20
 #: Fields of section rows, and of symbol rows: a function of C, as compiled loops box each number.
 _name_of: Final = itemgetter(0)
 _type_of: Final = itemgetter(1)
+_offset_of: Final = itemgetter(4)
 _size_of: Final = itemgetter(5)
 #: Machines of other programs, which users hand over by mistake.
 MACHINES: Final = {
@@ -498,18 +499,25 @@ class Elf:
     def bodies(self, indices: list[int]) -> list[bytes] | None:
         """:meth:`section_bytes` of many sections; ``None`` if one is not in the file.
 
-        The file is read at once, unless it is too large.
+        What the file has between the first and the last is read at once, unless it is too large.
         """
-        data = bytes(self.data) if self.size <= _WHOLE_BYTES else self.data
-        rows, size = self.section_rows, self.size
+        all_rows = self.section_rows
+        rows = [
+            row for row in [all_rows[index] for index in indices] if row[4] + row[5] <= self.size
+        ]
+        if len(rows) < len(indices):
+            return None
+        start = min(map(_offset_of, rows), default=0)
+        end = max([row[4] + row[5] for row in rows], default=0)
+        if end - start <= _WHOLE_BYTES:
+            data = bytes(self.data[start:end])
+        else:
+            data, start = self.data, 0  # type: ignore[assignment]
         found = []
-        for index in indices:
-            row = rows[index]
-            offset, end = row[4], row[4] + row[5]
-            if end > size:
-                return None
-            found.append(data[offset:end] if occupies_file(row[1], row[2]) else b"")
-        return found  # type: ignore[return-value]
+        for row in rows:
+            at = row[4] - start
+            found.append(data[at : at + row[5]] if occupies_file(row[1], row[2]) else b"")
+        return found
 
     def check_bodies(self) -> None:
         """Make sure that the file holds every section whole.

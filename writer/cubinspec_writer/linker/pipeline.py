@@ -176,15 +176,26 @@ def run_passes(state: LinkState) -> None:
             call(modules[name].run, state)
 
 
+#: Of functions that were called: the names of their parameters.
+_parameters: dict[Callable[..., Any], Sequence[str]] = {}
+
+
 def call(function: Callable[..., Any], state: LinkState) -> Any:
     """Call a function with the parts that its parameters name.
 
     A test compares the annotations with what these parts are.
     """
+    names = _parameters.get(function)
+    if names is None:
+        names = _parameters[function] = _names_of(function)
+    return function(*map(state.part, names))
+
+
+def _names_of(function: Callable[..., Any]) -> Sequence[str]:
     try:
         code = function.__code__
-        names: Sequence[str] = code.co_varnames[: code.co_argcount]
     except AttributeError:  # a compiled function tells its parameters in another way
         signature: str = function.__text_signature__  # type: ignore[attr-defined]
-        names = signature[1:-1].split(", ")
-    return function(*[state.part(name) for name in names])
+        return signature[1:-1].split(", ")
+    names: Sequence[str] = code.co_varnames[: code.co_argcount]
+    return names

@@ -1,0 +1,82 @@
+"""All functions of a cubin, and the list of them that users get.
+
+mypyc compiles `cubinspec.model.function`, and no list with methods of its own.
+"""
+
+from __future__ import annotations
+
+from cubinspec.model.function import Function, FunctionTable, defined_functions
+from cubinspec_generated.codes import STO_CUDA_ENTRY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cubinspec.model.function_owner import FunctionOwner
+
+
+class FunctionList(list[Function]):
+    """Functions of a cubin: a list that notebooks show as a table and Arrow takes as one."""
+
+    __slots__ = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Their mangled names."""
+        if not self:
+            return []
+        # all are of one half of one file
+        return self[0].table.symbols.strings.get_many([function.row[0] for function in self])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One flat dictionary per function: integers, text, or ``None``."""
+        from cubinspec.model.frames import FUNCTION_COLUMNS, flat_rows
+
+        return flat_rows(self, FUNCTION_COLUMNS)
+
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.Table``, one row per function; absent integers are null.
+
+        Raises:
+            MissingPackageError: pyarrow is not installed.
+        """
+        from cubinspec.model.frames import FUNCTION_COLUMNS, arrow_table
+
+        return arrow_table(self, FUNCTION_COLUMNS)
+
+    def _repr_html_(self) -> str:
+        from cubinspec.model.frames import html_table
+
+        head = (
+            *("arch", "registers", "stack", "shared", "local", "const0", "barriers"),
+            *("max_threads", "num_params", "demangled"),
+        )
+        rows = [[getattr(function, name) for name in head] for function in self]
+        return html_table(f"{len(self)} functions", head, rows)
+
+
+def read_functions(file: FunctionOwner, *, only_kernels: bool = False) -> FunctionList:
+    """All functions (or kernels) defined in the file, in symbol order.
+
+    The SASS half is read; when no function symbol lies in a SASS section, the Mercury half.
+    """
+    return _read_half(file, only_kernels, mercury=False) or _read_half(
+        file, only_kernels, mercury=True
+    )
+
+
+def function_names(file: FunctionOwner) -> list[str]:
+    """The mangled names of what :func:`read_functions` finds; nothing else of them is read."""
+    for mercury in (False, True):
+        symbols, defined = defined_functions(file, 0, mercury)
+        if symbols is not None and defined:
+            return symbols.strings.get_many([row[0] for _, row in defined])
+    return []
+
+
+def _read_half(file: FunctionOwner, only_kernels: bool, *, mercury: bool) -> FunctionList:
+    symbols, defined = defined_functions(file, STO_CUDA_ENTRY if only_kernels else 0, mercury)
+    if symbols is None or not defined:
+        return FunctionList()
+    table = FunctionTable(file, symbols, mercury=mercury)
+    return FunctionList([Function(table, number, row) for number, row in defined])
