@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from cubinspec.cli import outlive
 from cubinspec.cli.options import (
     JSON_OPTIONS,
     WIDE,
@@ -129,18 +130,21 @@ class Reading:
         if self._form == "json":
             from cubinspec.cli.kernels_json import Texts
 
-            functions = cubin.functions if self._every_function else cubin.kernels
-            texts = Texts(cubin, functions, file, arch, steps, matches)
+            texts = Texts(cubin, self.functions_of(cubin), file, arch, steps, matches)
             if self._sort is None:
                 return texts.chunks(self._separator)
             return texts.keyed(_json_key(self._sort))
-        rows = rows_of(cubin, self._every_function, arch)
+        rows = rows_of(cubin, self.functions_of(cubin), arch, every=self._every_function)
         if matches is not None:
             rows = [row for row in rows if matches(row[_NAME])]
         if self._form == "rows" or not rows:
             return rows
         rows.sort(key=lambda row: row[_NAME])
         return rows_text(rows, kinds=self._every_function, mangled=self._mangled, width=self._width)
+
+    def functions_of(self, cubin: Cubin) -> FunctionList:
+        """The functions that are read."""
+        return cubin.functions if self._every_function else cubin.kernels
 
 
 class Choice:
@@ -205,7 +209,7 @@ def _for_each(arguments: Arguments, files: list[str], reading: Reading, take: Ta
 
     def read_file(file: str) -> None:
         nonlocal num_faults
-        if not _read_cubin(file, reading, choice, count):
+        if not _read_cubin(file, reading, choice, count, is_last=file == files[-1]):
             from cubinspec.cli.kernels_in import read_container
 
             num_faults += read_container(
@@ -221,8 +225,11 @@ def _for_each(arguments: Arguments, files: list[str], reading: Reading, take: Ta
     return 1 if note else status
 
 
-def _read_cubin(file: str, reading: Reading, choice: Choice, take: Take) -> bool:
+def _read_cubin(file: str, reading: Reading, choice: Choice, take: Take, *, is_last: bool) -> bool:
     """Read a file that is itself a cubin, without loading the code for containers.
+
+    Args:
+        is_last: nothing is read after it, so that its tables need not be freed.
 
     Returns:
         False when the file is something else.
@@ -242,6 +249,8 @@ def _read_cubin(file: str, reading: Reading, choice: Choice, take: Take) -> bool
         choice.met.add(cubin.arch)
         if choice.wants(cubin.arch):
             take(file, file, reading(file, cubin, cubin.arch))
+            if is_last:
+                outlive((cubin.elf, reading.functions_of(cubin)))
     return True
 
 
@@ -466,10 +475,13 @@ def _shown(name: str, mangled: bool) -> str:
     return shown
 
 
-def rows_of(cubin: Cubin, every_function: bool, arch: str) -> list[Row]:
-    """The unformatted table rows of a cubin for the target ``arch``."""
-    functions = cubin.functions if every_function else cubin.kernels
-    kind = "" if every_function else "kernel"
+def rows_of(cubin: Cubin, functions: FunctionList, arch: str, *, every: bool) -> list[Row]:
+    """The unformatted table rows of functions of a cubin for the target ``arch``.
+
+    Args:
+        every: they are all functions, not only kernels.
+    """
+    kind = "" if every else "kernel"
     rows = _rows(functions, kind, arch, cubin.header.type_word)
     # before the device link, more stacks can be unknown than those that the file calls unknown
     is_open = cubin.header.is_relocatable and not cubin.knows_all_stacks()

@@ -229,7 +229,7 @@ def _summary(name: str, result: LinkResult) -> None:
 
     print(_shown("\n".join(summary_lines(name, result.summary))))
     with Cubin.parse(result.bytes, name) as cubin:
-        rows = rows_of(cubin, False, cubin.arch)
+        rows = rows_of(cubin, cubin.kernels, cubin.arch, every=False)
     rows.sort(key=lambda row: row[-1])
     width = table_width(Arguments([], {}))
     print(rows_text(rows, kinds=False, mangled=False, width=width), end="")
