@@ -273,11 +273,13 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
     return "".join(plain), error.end
 
 
-#: Commands that make objects of all that a file holds, the sizes of files for which the memory of
-#: these is prepared, and how many bytes of objects come of a byte.
-_MAKERS = ("link", "kernels")
-_LARGE, _TOO_LARGE = 1 << 20, 1 << 28
-_GROWTH = 4
+#: Commands that make objects of all that a file holds, and up to which size of files memory is
+#: prepared for these; from which size on, and how many bytes of objects come of a byte, but not
+#: more than a process may ask for at once. A larger file of kernels is mostly a library, of which
+#: one image is read at a time.
+_MAKERS = {"link": 1 << 28, "kernels": 1 << 26}
+_LARGE = 1 << 20
+_GROWTH, _MOST = 4, 1 << 28
 
 
 def _expect_objects(words: list[str]) -> None:
@@ -292,10 +294,10 @@ def _expect_objects(words: list[str]) -> None:
             size += os.stat(word).st_size
         except (OSError, ValueError):
             continue  # no file: an option, or what the command will complain about
-    if _LARGE <= size <= _TOO_LARGE:
+    if _LARGE <= size <= _MAKERS[words[0]]:
         from cubinspec.format.bulk import expect
 
-        expect(_GROWTH * size)
+        expect(min(_GROWTH * size, _MOST))
 
 
 class _EndedError(BaseException):
