@@ -398,7 +398,7 @@ class Function:
 
     @property
     def path(self) -> str:
-        """The same: the word that images and scans use."""
+        """Name of the cubin, the same as ``file``: images and scans use this word."""
         return self.file
 
     @property
