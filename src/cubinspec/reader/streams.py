@@ -96,7 +96,7 @@ class Shape:
                 masks.append(bytes(size))
                 continue
             skipped = len(_SYMBOL_MASK) if code == EIATTR_PARAM_CBANK else 0
-            parts.append((at + skipped, at + size))
+            parts.append((at + min(skipped, size), at + size))
             if code == EIATTR_PARAM_CBANK:  # its first word is a symbol
                 masks.append(_SYMBOL_MASK[:size].ljust(size, b"\xff"))
             else:
