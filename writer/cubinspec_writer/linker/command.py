@@ -305,6 +305,7 @@ def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
         use_host_info="use-host-info" in flags,
         warnings_are_errors="warning-as-error" in flags,
         stack_warnings="suppress-stack-size-warning" not in flags,
+        extra_warnings="extra-warnings" in flags,
         arch_warnings="suppress-arch-warning" not in flags,
         # As in nvlink 13.0, -disable-infos hides warnings and -w hides nothing.
         warnings="disable-infos" not in flags,

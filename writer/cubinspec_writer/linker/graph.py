@@ -14,7 +14,8 @@ class Graph:
 
     Attributes:
         calls, references: functions that a function calls, and that it names.
-        address_taken: the signature under which the address of a function was last taken.
+        address_taken: the signature under which the address of a function was last taken; None:
+            no input states one.
         indirect: signatures under which a function calls.
         prototypes: external functions of any input's `.nv.prototype`, with their signature.
         callees_of: callees of every function that was asked about.
@@ -34,11 +35,11 @@ class Graph:
     def __init__(self) -> None:
         self.calls: dict[Symbol, list[Symbol]] = {}
         self.references: dict[Symbol, list[Symbol]] = {}
-        self.address_taken: dict[Symbol, str] = {}
+        self.address_taken: dict[Symbol, str | None] = {}
         self.indirect: dict[Symbol, list[str]] = {}
         self.prototypes: dict[Symbol, str] = {}
         self.callees_of: dict[Symbol, list[Symbol]] = {}
-        self.by_signature: dict[str, list[Symbol]] | None = None
+        self.by_signature: dict[str | None, list[Symbol]] | None = None
 
     def callees(self, function: Symbol) -> list[Symbol]:
         """Everything a function may call: direct callees and all address-taken functions of a
@@ -58,7 +59,7 @@ class Graph:
         wanted = self.indirect.get(function, [])
         if len(wanted) > 1:
             found = list(self.calls.get(function, []))
-            for signature in wanted:
+            for signature in reversed(wanted):  # the last one first (rule M9)
                 found += self._taken([signature])
         return found
 

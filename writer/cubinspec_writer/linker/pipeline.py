@@ -129,6 +129,12 @@ def _has_mercury(mercury_sections: Sections | None) -> bool:
     return mercury_sections is not None
 
 
+def _warns_more(job: Job) -> bool:
+    options = job.options
+    keeps = options.relocatable or options.debug or options.preserve_relocs
+    return options.extra_warnings and not keeps
+
+
 def _has_limits(job: Job, attributes: Attributes, mercury_sections: Sections | None) -> bool:
     """Whether kernels of the half that tells messages have limits, which the graph tells, too."""
     options = job.options
@@ -155,6 +161,7 @@ PASSES = (
     Pass("finalizer.lines", "the new order is that of symbol numbers", _orders_lines),
     Pass("passes.identifiers", "rows hold symbol numbers", _has_identifiers),
     Pass("passes.attributes", "records hold symbol numbers"),
+    Pass("passes.uncalled", "nvlink tells it after what it says about stacks", _warns_more),
     Pass("passes.undefined", "nvlink tells it after what it says about stacks", _is_final),
     Pass("passes.notes", "it depends on nothing before, and nothing on it", _has_notes),
     Pass("passes.compat", "it depends on what is linked only", _has_compat),

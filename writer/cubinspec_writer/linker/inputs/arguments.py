@@ -92,7 +92,7 @@ OPTIONS = (
                "print no warnings, as nvlink 13.0 does, and no notes"),
     LineOption("warning-as-error", "Werror", Takes.FLAG, "warnings are errors"),
     LineOption("extra-warnings", "extrawarn", Takes.FLAG,
-               "accepted; the warning that nvlink adds is not written"),
+               "warn of functions whose address is taken although no kernel calls them"),
     LineOption("report-arch", "report-arch", Takes.FLAG, "name the target in messages"),
     LineOption("kernels-used", "kernels-used", Takes.LIST,
                "remove kernels that have none of these texts in their name (* fits anything)"),

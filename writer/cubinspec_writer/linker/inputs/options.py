@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         warnings_are_errors: bool
         stack_warnings: bool
         warnings: bool
+        extra_warnings: bool
         arch_warnings: bool
         report_arch: bool
         tkinfo: bytes | None
@@ -74,6 +75,8 @@ class LinkOptions(ValueObject):
         warnings_are_errors: ``-Werror``.
         stack_warnings: warn when a kernel's stack size is unknown.
         warnings: whether there are warnings at all.
+        extra_warnings: ``--extra-warnings``: warn of functions whose address is taken although no
+            kernel calls them.
         arch_warnings: warn about inputs without code for the target.
         report_arch: name the target in every message.
         tkinfo: the whole tool note that names the linker; None: a note that names cubinspec.
@@ -111,6 +114,7 @@ class LinkOptions(ValueObject):
         "warnings_are_errors",
         "stack_warnings",
         "warnings",
+        "extra_warnings",
         "arch_warnings",
         "report_arch",
         "tkinfo",
@@ -145,6 +149,7 @@ class LinkOptions(ValueObject):
         warnings_are_errors: bool = False,
         stack_warnings: bool = True,
         warnings: bool = True,
+        extra_warnings: bool = False,
         arch_warnings: bool = True,
         report_arch: bool = False,
         tkinfo: bytes | None = None,
@@ -175,6 +180,7 @@ class LinkOptions(ValueObject):
         self.warnings_are_errors = warnings_are_errors
         self.stack_warnings = stack_warnings
         self.warnings = warnings
+        self.extra_warnings = extra_warnings
         self.arch_warnings = arch_warnings
         self.report_arch = report_arch
         self.tkinfo = tkinfo

@@ -70,8 +70,10 @@ def _join(job: Job, objects: list[InputObject], names: Names, graph: Graph) -> N
             _take_address(names, graph, obj, a, obj.string(b))
         for a, b in obj.callgraph.indirect:
             symbol, text = function_at(obj, a), obj.string(b)
+            if symbol is None or not accepted_here(obj, a):
+                continue
             names.signatures.setdefault(text)
-            if symbol is not None and symbol.live and accepted_here(obj, a):
+            if symbol.live:
                 graph.indirect.setdefault(symbol, []).append(text)
         add_edges(job, graph.references, obj, obj.callgraph.references, live, live)
         for a, b in obj.prototypes:
@@ -79,17 +81,25 @@ def _join(job: Job, objects: list[InputObject], names: Names, graph: Graph) -> N
             names.signatures.setdefault(text)
             if symbol is not None and symbol.live:
                 graph.prototypes.setdefault(symbol, text)
+    if len(graph.address_taken) > 1:
+        # An indirect call meets them in the order in which inputs name them (rule M9).
+        taken = graph.address_taken
+        named = dict.fromkeys(f for obj in objects for f in obj.called.values())
+        graph.address_taken = {f: taken[f] for f in named if f in taken}
 
 
 def _take_address(names: Names, graph: Graph, obj: InputObject, index: int, text: str) -> None:
     """Note the signature under which the address of a function is taken (rule I9)."""
     symbol = function_at(obj, index)
+    stated: str | None = text
     if symbol is None or states_signature(obj, index):
         names.signatures.setdefault(text)
-    else:
-        text = graph.address_taken.get(symbol) or graph.prototypes.get(symbol, text)
+    else:  # a duplicate, which may be all that is taken (rule W9)
+        stated = graph.address_taken.get(symbol)
+        if stated is None:
+            stated = graph.prototypes.get(symbol)
     if symbol is not None and symbol.live and takes_address(obj, index):
-        graph.address_taken[symbol] = text
+        graph.address_taken[symbol] = stated
 
 
 class _FirstTexts:

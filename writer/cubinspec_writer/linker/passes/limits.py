@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 READS = (
     "attributes.register_limits attributes.stated graph.calls graph.indirect object.bound "
-    "section.flags section.owner sections.made symbol.definition symbol.kind symbol.live "
-    "symbol.name symbol.other unified.stubs"
+    "section.flags section.owner sections.made symbol.bind symbol.definition symbol.kind "
+    "symbol.live symbol.name symbol.other unified.stubs"
 )
 WRITES = ""
 FREEZES = ""

@@ -52,9 +52,10 @@ def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
         (held if len(work) == 1 else work).extend(linked_stubs(objects))
     if not keeps_all:
         _refuse_removed(held, work)
-    if not work:  # kernels whose address is taken are wanted when no other is (rule L5)
-        work = [f for f in held if f.is_entry and f.definition is not None]
-        reach.remaining = frozenset(work)
+    if len(work) != 1:  # kernels whose address is taken are wanted, too (rule L5)
+        taken = [f for f in held if f.is_entry and f.definition is not None]
+        reach.remaining = frozenset(taken).difference(work)
+        work += reach.remaining
     if keeps_all:
         return
     while work:

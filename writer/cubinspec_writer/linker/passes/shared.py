@@ -243,8 +243,8 @@ def _made(
 ) -> dict[Symbol | None, OutSection]:
     """Sections of shared memory by their kernel, with those that merging left out."""
     made = {s.owner: s for s in sections.by_type.get(SHT_CUDA_SHARED, ())}
-    if len(layout.below.kernels) > len(reach.kernels()):
-        for kernel in _without_section(relocations, layout.pooled, layout.users, made):
+    if reach.remaining or len(layout.below.kernels) > len(reach.kernels()):
+        for kernel in _without_section(layout, relocations, made):
             section = maker.shared_section(kernel, make=True)
             if section is not None:
                 made[kernel] = section
@@ -276,17 +276,15 @@ def _size_pool(job: Job, shared: SharedMemory, layout: _Layout, pool: OutSection
 
 
 def _without_section(
-    relocations: Relocations,
-    pooled: list[Symbol],
-    users: dict[Symbol, list[Symbol]],
-    made: dict[Symbol | None, OutSection],
+    layout: _Layout, relocations: Relocations, made: dict[Symbol | None, OutSection]
 ) -> list[Symbol]:
     """Kernels whose section merging did not make, as they are not wanted, in nvlink's order.
 
     First those with a variable that only they use, then those with common ones, in the order of
-    relocations (rule S11).
+    relocations, for each of which the last kernel that reaches the code comes first (rule S11).
     """
-    single = [users[v][0] for v in pooled if len(users.get(v, ())) == 1]
+    users = layout.users
+    single = [users[v][0] for v in layout.pooled if len(users.get(v, ())) == 1]
     naming = [
         (row.serial, target.owner, row.symbol)
         for (target, _), relocs in relocations.sections.items()
@@ -295,11 +293,12 @@ def _without_section(
     ]
     naming.sort(key=lambda item: item[0])
     several = [
-        function
-        for v in pooled
+        kernel
+        for v in layout.pooled
         if len(users.get(v, ())) > 1
         for _, function, symbol in naming
-        if symbol is v and function in users[v]
+        if symbol is v
+        for kernel in reversed(layout.below.reaching(function))
     ]
     return [k for k in dict.fromkeys((*single, *several)) if k not in made]
 

@@ -29,7 +29,7 @@ from cubinspec_writer.linker.reports.cxxnames import cxx_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from cubinspec_writer.linker.model import OutSection, Symbol
     from cubinspec_writer.linker.state import LinkState
@@ -64,9 +64,7 @@ def resource_lines(half: LinkState) -> Iterator[str]:
             totals.append(f"{section.size} bytes {_bank(section)}")
     yield ", ".join(totals)
     stacks = _stacks(half)
-    registers = climbed_registers(
-        half.job, half.objects, half.sections, half.unified, half.attributes, half.reach
-    )
+    registers = _climbed(half)
     for kernel in reversed(code_order(half.sections)):
         if kernel.is_entry:
             used = [
@@ -81,6 +79,14 @@ def resource_lines(half: LinkState) -> Iterator[str]:
             used += ["0 bytes lmem", *_handle_counts(half, owned.get(kernel, []))]
             yield f"Function properties for '{kernel.name}':"
             yield ", ".join(used)
+
+
+def _climbed(
+    half: LinkState, tell: Callable[[int, Symbol, Symbol], None] | None = None
+) -> dict[Symbol, int]:
+    return climbed_registers(
+        half.job, half.objects, half.sections, half.unified, half.attributes, half.reach, tell
+    )
 
 
 def _global_bytes(half: LinkState) -> int:
@@ -191,9 +197,7 @@ def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, s
         to = f"{name(function.name)} propagated to entry {name(kernel.name)}"
         told.append(("text", f"regcount {count} for {to}"))
 
-    climbed_registers(
-        half.job, half.objects, half.sections, half.unified, half.attributes, half.reach, tell
-    )
+    _climbed(half, tell)
     yield from told
 
 

@@ -170,7 +170,10 @@ def callgraph_bytes(
     rows.append(pack(0, CALLGRAPH_ADDRESS_TAKEN))
     taken = graph.address_taken
     if taken:
-        rows += [pack(f.index, offset_of(taken[f])) for f in functions if f in taken]
+        for function in functions:
+            if function in taken:
+                text = taken[function]
+                rows.append(pack(function.index, 0 if text is None else offset_of(text)))
     rows.append(pack(0, CALLGRAPH_INDIRECT_CALLS))
     if graph.indirect:
         rows += [

@@ -296,10 +296,8 @@ class _DirectWriter:
         return section.index if section is not None else 0
 
     def _signature(self, text: str) -> int:
-        """Offset of a signature in `.strtab`; 0 if no input states an empty one (rule W9)."""
-        if text:
-            return self.strtab[text]
-        return empty_name(self.tables[".strtab"]) if text in self.state.names.signatures else 0
+        """Offset of a signature in `.strtab`."""
+        return self.strtab[text] if text else empty_name(self.tables[".strtab"])
 
     # -- symbols -----------------------------------------------------------------------------------
 
