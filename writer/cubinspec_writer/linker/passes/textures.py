@@ -90,8 +90,10 @@ def run(
     kinds_of = _kinds_used(relocations)
     kinds = {k: set().union(*(kinds_of.get(f, ()) for f in below[k])) for k in kernels}
     wanted = reach.kernels()
-    alone = wanted if len(wanted) == 1 and _named_in_code(objects) else []
-    chosen = [k for k in kernels if kinds[k] or k in alone]
+    is_alone = len(wanted) == 1 and not reach.remaining and _named_in_code(objects)
+    alone = wanted if is_alone else []
+    only_alone = is_alone and job.family.constant0_deferred
+    chosen = alone if only_alone else [k for k in kernels if kinds[k] or k in alone]
     banks = {
         s.owner: s
         for s in sections.made
