@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from cubinspec.format.attributes import raw_record, split_records
 from cubinspec.format.packing import barriers_of
+from cubinspec.format.sections import MERCURY_PREFIX
 from cubinspec_generated.codes import (
+    EIATTR_MERCURY_ISA_VERSION,
+    EIFMT_HVAL,
     SHF_BARRIERS_MASK,
     SHF_INFO_LINK,
     SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_INFO,
     SHT_NOBITS,
     SHT_PROGBITS,
 )
@@ -14,9 +19,17 @@ from cubinspec_writer.linker.inputs.rows import InSection
 from cubinspec_writer.linker.model import SHF_UNSAID
 
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+    from cubinspec.reader.elf import Elf
+    from cubinspec_writer.linker.model import InputObject
 
 _BANK = ".nv.constant"
 _ELF_TYPES = (SHT_PROGBITS, SHT_NOBITS)
+
+#: Mercury instructions of code that does not say their version: 1.0.
+_FIRST_ISA: Final = raw_record(EIFMT_HVAL, EIATTR_MERCURY_ISA_VERSION, 0x0100)
 
 
 def classified(section: InSection) -> InSection:
@@ -71,3 +84,31 @@ def without_barriers(
     for index in barriers:
         sections[index].flags &= ~SHF_BARRIERS_MASK
     return sections, barriers
+
+
+def with_isa_version(obj: InputObject, elf: Elf) -> None:
+    """Let the functions of one half say the version of their Mercury instructions (rule O6).
+
+    Args:
+        elf: has a Mercury half.
+    """
+    unsaid = [s for s in obj.of_type(SHT_CUDA_INFO) if s.info and not _says_isa(obj, s)]
+    if not unsaid:
+        return
+    twins: dict[str, list[int]] = {}
+    for index, name in enumerate(elf.section_names):
+        twins.setdefault(name, []).append(index)
+    for section in unsaid:
+        rows = obj.info.pop(section.index)
+        twin = twins.get(MERCURY_PREFIX + section.name)
+        # Behind these the SASS half has what the finalizer added.
+        end = len(rows)
+        if twin:
+            known = {row[1] for row in split_records(bytes(elf.section_bytes(twin.pop(0))))}
+            end = max((at + 1 for at, row in enumerate(rows) if row[1] in known), default=0)
+        section.data = b"".join((*rows[:end], _FIRST_ISA, *rows[end:]))
+        section.size = len(section.data)
+
+
+def _says_isa(obj: InputObject, section: InSection) -> bool:
+    return any(row[1] == EIATTR_MERCURY_ISA_VERSION for row in obj.records(section.index))

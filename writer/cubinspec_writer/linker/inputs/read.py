@@ -168,7 +168,8 @@ def read_half(elf: Elf, splitter: RecordSplitter, *, mercury: bool) -> InputObje
     sections = _sections(elf, mercury)
     symbols = _symbols(elf, table, strtab, len(sections))
     pooled = _pooled(elf, symbols)
-    if has_mercury(elf):
+    is_twofold = has_mercury(elf)
+    if is_twofold:
         check_bindings(symbols)
     #: Flags of code that hold a number of barriers, as they do up to CUDA 12.
     holding = {
@@ -187,6 +188,10 @@ def read_half(elf: Elf, splitter: RecordSplitter, *, mercury: bool) -> InputObje
     obj.pooled = pooled
     obj.is_extensible = e_type == ET_EWP
     obj.relocs = _relocs(elf, obj)
+    if is_twofold:
+        from cubinspec_writer.linker.inputs.older import with_isa_version
+
+        with_isa_version(obj, elf)
     for section in obj.of_type(SHT_CUDA_CALLGRAPH):
         obj.callgraph = _callgraph(elf, section.index)
     for section in obj.of_type(SHT_CUDA_PROTOTYPE):

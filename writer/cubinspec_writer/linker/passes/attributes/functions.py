@@ -17,7 +17,6 @@ from cubinspec_generated.codes import (
     EIATTR_MAX_STACK_SIZE,
     EIATTR_MAXREG_COUNT,
     EIATTR_MERCURY_FINALIZER_OPTIONS,
-    EIATTR_MERCURY_ISA_VERSION,
     EIATTR_NUM_BARRIERS,
     EIATTR_PARAM_CBANK,
     EIATTR_REGCOUNT,
@@ -85,9 +84,6 @@ _MERCURY_ONLY: Final = frozenset(
 
 #: SPARSE_MMA_MASK of code that does not say it.
 _ANY_MASK: Final = 0x8000
-
-#: Mercury instructions of code that does not say their version (rule O6).
-_FIRST_ISA: Final = 0x0100
 
 _NO_SYMBOL: Final = bytes(4)
 #: Bytes of a record without its payload, and with one of two words.
@@ -248,8 +244,6 @@ def collect(
         )
         if is_settled and is_device and codes is None:
             settled[shared] = done, function in collected.masked
-        if job.family.capsule and not any(r[1] == EIATTR_MERCURY_ISA_VERSION for r in done):
-            done.insert(0, raw_record(EIFMT_HVAL, EIATTR_MERCURY_ISA_VERSION, _FIRST_ISA))
         section.records = done
         if function in collected.asked:
             collected.asked[function].reverse()  # as the input has them
