@@ -94,6 +94,7 @@ def _architectures(data: Row, compat: Row, names: Mapping[str, int]) -> list[str
         "last_toolkit": "int | None",
         "embedded": "bool",
         "link_group": "int",
+        "renamed_to": "int | None",
         "instruction_size": "int",
         "param_base": "int",
     }
@@ -120,6 +121,7 @@ def _architectures(data: Row, compat: Row, names: Mapping[str, int]) -> list[str
             "last_toolkit": _toolkit_or_none(arch, "last_toolkit"),
             "embedded": repr(arch["embedded"]),
             "link_group": str(arch["link_group"]),
+            "renamed_to": repr(arch.get("renamed_to")),
             "instruction_size": str(arch["instruction_size"]),
             "param_base": hex(arch["param_base"]),
             "family": family_of(data["families"], sm)["family"].upper(),

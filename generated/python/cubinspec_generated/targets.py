@@ -165,6 +165,7 @@ class Architecture(Row):
         last_toolkit: last CUDA version that makes code for it.
         embedded: device of an embedded system (Tegra, Jetson, DRIVE).
         link_group: smallest sm whose code is accepted in a link for this one.
+        renamed_to: number under which later toolkits know it.
         instruction_size: bytes of an instruction.
         param_base: offset of the first kernel parameter in constant bank 0.
         family: the family it belongs to.
@@ -172,8 +173,8 @@ class Architecture(Row):
         compat: values of .nv.compat that depend on the architecture.
     """
 
-    __slots__ = ("sm", "variants", "first_toolkit", "last_toolkit", "embedded", "link_group", "instruction_size", "param_base", "family", "workarounds", "compat")
-    __match_args__ = ("sm", "variants", "first_toolkit", "last_toolkit", "embedded", "link_group", "instruction_size", "param_base", "family", "workarounds", "compat")
+    __slots__ = ("sm", "variants", "first_toolkit", "last_toolkit", "embedded", "link_group", "renamed_to", "instruction_size", "param_base", "family", "workarounds", "compat")
+    __match_args__ = ("sm", "variants", "first_toolkit", "last_toolkit", "embedded", "link_group", "renamed_to", "instruction_size", "param_base", "family", "workarounds", "compat")
 
     def __init__(
         self,
@@ -183,6 +184,7 @@ class Architecture(Row):
         last_toolkit: int | None,
         embedded: bool,
         link_group: int,
+        renamed_to: int | None,
         instruction_size: int,
         param_base: int,
         family: Family,
@@ -195,6 +197,7 @@ class Architecture(Row):
         self.last_toolkit: int | None = last_toolkit
         self.embedded: bool = embedded
         self.link_group: int = link_group
+        self.renamed_to: int | None = renamed_to
         self.instruction_size: int = instruction_size
         self.param_base: int = param_base
         self.family: Family = family
@@ -203,34 +206,34 @@ class Architecture(Row):
 
 
 ARCHITECTURES: dict[int, Architecture] = {
-    20: Architecture(20, ('',), None, 80, False, 20, 8, 0x20, CLASSIC, (), {}),
-    21: Architecture(21, ('',), None, 80, False, 21, 8, 0x20, CLASSIC, (), {}),
-    30: Architecture(30, ('',), None, 102, False, 30, 8, 0x140, CLASSIC, (), {}),
-    32: Architecture(32, ('',), None, 102, True, 32, 8, 0x140, CLASSIC, (), {}),
-    35: Architecture(35, ('',), None, 118, False, 35, 8, 0x140, CLASSIC, (), {}),
-    37: Architecture(37, ('',), None, 118, False, 37, 8, 0x140, CLASSIC, (), {}),
-    50: Architecture(50, ('',), None, 129, False, 50, 8, 0x140, CLASSIC, (), {}),
-    52: Architecture(52, ('',), None, 129, False, 52, 8, 0x140, CLASSIC, (), {}),
-    53: Architecture(53, ('',), None, 129, True, 53, 8, 0x140, CLASSIC, (), {}),
-    60: Architecture(60, ('',), None, 129, False, 60, 8, 0x140, CLASSIC, (), {}),
-    61: Architecture(61, ('',), None, 129, False, 61, 8, 0x140, CLASSIC, (), {}),
-    62: Architecture(62, ('',), None, 129, True, 62, 8, 0x140, CLASSIC, (), {}),
-    70: Architecture(70, ('',), 90, 129, False, 70, 16, 0x160, CLASSIC, (), {}),
-    72: Architecture(72, ('',), 100, 129, True, 72, 16, 0x160, CLASSIC, (), {}),
-    75: Architecture(75, ('',), 100, None, False, 75, 16, 0x160, CLASSIC, ((0x36, 1),), {}),
-    80: Architecture(80, ('',), 110, None, False, 80, 16, 0x160, CLASSIC, ((0x35, None),), {}),
-    86: Architecture(86, ('',), 111, None, False, 80, 16, 0x160, CLASSIC, ((0x35, None),), {}),
-    87: Architecture(87, ('',), 114, None, True, 87, 16, 0x160, CLASSIC, ((0x36, 2), (0x35, None),), {}),
-    88: Architecture(88, ('',), 130, None, True, 88, 16, 0x160, CLASSIC, ((0x35, None),), {}),
-    89: Architecture(89, ('',), 118, None, False, 80, 16, 0x160, CLASSIC, (), {}),
-    90: Architecture(90, ('', 'a'), 118, None, False, 90, 16, 0x210, FINALIZER, ((0x36, 8),), {}),
-    100: Architecture(100, ('', 'a', 'f'), 128, None, False, 100, 16, 0x380, MERCURY, ((0x36, 8),), {11: 9}),
-    101: Architecture(101, ('', 'a', 'f'), 128, 129, True, 101, 16, 0x380, MERCURY, (), {}),
-    103: Architecture(103, ('', 'a', 'f'), 129, None, False, 100, 16, 0x380, MERCURY, ((0x36, 8),), {11: 0}),
-    107: Architecture(107, ('', 'a', 'f'), 135, None, False, 100, 16, 0x380, MERCURY, (), {}),
-    110: Architecture(110, ('', 'a', 'f'), 130, None, True, 110, 16, 0x380, MERCURY, ((0x36, 8),), {11: 0}),
-    120: Architecture(120, ('', 'a', 'f'), 128, None, False, 120, 16, 0x380, MERCURY, ((0x36, 0),), {11: 80}),
-    121: Architecture(121, ('', 'a', 'f'), 129, None, False, 120, 16, 0x380, MERCURY, ((0x36, 0),), {11: 0}),
+    20: Architecture(20, ('',), None, 80, False, 20, None, 8, 0x20, CLASSIC, (), {}),
+    21: Architecture(21, ('',), None, 80, False, 21, None, 8, 0x20, CLASSIC, (), {}),
+    30: Architecture(30, ('',), None, 102, False, 30, None, 8, 0x140, CLASSIC, (), {}),
+    32: Architecture(32, ('',), None, 102, True, 32, None, 8, 0x140, CLASSIC, (), {}),
+    35: Architecture(35, ('',), None, 118, False, 35, None, 8, 0x140, CLASSIC, (), {}),
+    37: Architecture(37, ('',), None, 118, False, 37, None, 8, 0x140, CLASSIC, (), {}),
+    50: Architecture(50, ('',), None, 129, False, 50, None, 8, 0x140, CLASSIC, (), {}),
+    52: Architecture(52, ('',), None, 129, False, 52, None, 8, 0x140, CLASSIC, (), {}),
+    53: Architecture(53, ('',), None, 129, True, 53, None, 8, 0x140, CLASSIC, (), {}),
+    60: Architecture(60, ('',), None, 129, False, 60, None, 8, 0x140, CLASSIC, (), {}),
+    61: Architecture(61, ('',), None, 129, False, 61, None, 8, 0x140, CLASSIC, (), {}),
+    62: Architecture(62, ('',), None, 129, True, 62, None, 8, 0x140, CLASSIC, (), {}),
+    70: Architecture(70, ('',), 90, 129, False, 70, None, 16, 0x160, CLASSIC, (), {}),
+    72: Architecture(72, ('',), 100, 129, True, 72, None, 16, 0x160, CLASSIC, (), {}),
+    75: Architecture(75, ('',), 100, None, False, 75, None, 16, 0x160, CLASSIC, ((0x36, 1),), {}),
+    80: Architecture(80, ('',), 110, None, False, 80, None, 16, 0x160, CLASSIC, ((0x35, None),), {}),
+    86: Architecture(86, ('',), 111, None, False, 80, None, 16, 0x160, CLASSIC, ((0x35, None),), {}),
+    87: Architecture(87, ('',), 114, None, True, 87, None, 16, 0x160, CLASSIC, ((0x36, 2), (0x35, None),), {}),
+    88: Architecture(88, ('',), 130, None, True, 88, None, 16, 0x160, CLASSIC, ((0x35, None),), {}),
+    89: Architecture(89, ('',), 118, None, False, 80, None, 16, 0x160, CLASSIC, (), {}),
+    90: Architecture(90, ('', 'a'), 118, None, False, 90, None, 16, 0x210, FINALIZER, ((0x36, 8),), {}),
+    100: Architecture(100, ('', 'a', 'f'), 128, None, False, 100, None, 16, 0x380, MERCURY, ((0x36, 8),), {11: 9}),
+    101: Architecture(101, ('', 'a', 'f'), 128, 129, True, 101, 110, 16, 0x380, MERCURY, (), {}),
+    103: Architecture(103, ('', 'a', 'f'), 129, None, False, 100, None, 16, 0x380, MERCURY, ((0x36, 8),), {11: 0}),
+    107: Architecture(107, ('', 'a', 'f'), 135, None, False, 100, None, 16, 0x380, MERCURY, (), {}),
+    110: Architecture(110, ('', 'a', 'f'), 130, None, True, 110, None, 16, 0x380, MERCURY, ((0x36, 8),), {11: 0}),
+    120: Architecture(120, ('', 'a', 'f'), 128, None, False, 120, None, 16, 0x380, MERCURY, ((0x36, 0),), {11: 80}),
+    121: Architecture(121, ('', 'a', 'f'), 129, None, False, 120, None, 16, 0x380, MERCURY, ((0x36, 0),), {11: 0}),
 }
 """By number, ascending."""
 

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 c3187575447bb793) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 c5619d73e93b7e08) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (

@@ -14,8 +14,9 @@ visible at the end; otherwise it leaves out what an earlier link with `-r` added
 whole program, it does without `MEMBAR.SC.VC`. In code without optimization the new instructions
 wait as all others do there (rule F13).
 
-Before CUDA 13 ptxas put a NOP behind the WARPSYNC of all threads. The finalizer leaves it out, in
-every function and with every option (rule F15).
+Before CUDA 13 ptxas put a NOP behind WARPSYNC. The finalizer leaves it out, in every function and
+with every option (rule F15). Of NOPs that only let time pass, the last one now has the rest of it
+(rule F17).
 
 All that is in what the capsule tells: which SASS instructions come from one Mercury instruction.
 """
@@ -32,6 +33,7 @@ from cubinspec_generated.codes_sass import (
     SASS_GUARD_SHIFT,
     SASS_LDGSTS,
     SASS_LOAD_NOTHING,
+    SASS_LONGEST_YIELD,
     SASS_MEMBAR_OF_BLOCK,
     SASS_MEMBAR_OF_ERRORS,
     SASS_MERCURY_EXIT,
@@ -48,6 +50,7 @@ from cubinspec_generated.codes_sass import (
     SASS_PLAIN_EXIT,
     SASS_PLAIN_NOP,
     SASS_READ_BARRIER_SHIFT,
+    SASS_REGISTER_A_MASK,
     SASS_SCOREBOARD_MASK,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
@@ -55,6 +58,7 @@ from cubinspec_generated.codes_sass import (
     SASS_WAIT_SHIFT,
     SASS_WAITABLE_AFTER,
     SASS_WARPSYNC_OF_ALL,
+    SASS_WARPSYNC_OF_MASK,
     SASS_WRITE_BARRIER_SHIFT,
     SASS_YIELDS,
 )
@@ -75,10 +79,18 @@ _SIGNS = tuple(
     meaning.to_bytes(SASS_BYTES, "little")[2 : SASS_STALL_SHIFT // 8]
     for meaning in (SASS_LOAD_NOTHING, SASS_MEMBAR_OF_BLOCK, SASS_MEMBAR_OF_ERRORS)
 )
-_SYNC, _NOP = (
-    meaning.to_bytes(SASS_BYTES, "little")[2 : SASS_STALL_SHIFT // 8]
-    for meaning in (SASS_WARPSYNC_OF_ALL, SASS_PLAIN_NOP)
+#: First bytes of WARPSYNC and NOP, side by side.
+_SYNC_AND_NOP = bytes(
+    word.to_bytes(SASS_BYTES, "little")[0] for word in (SASS_WARPSYNC_OF_ALL, SASS_PLAIN_NOP)
 )
+#: NOP that lets as much time pass as one instruction can.
+_LONGEST_NOP = with_barriers(
+    SASS_PLAIN_NOP | SASS_ALWAYS << SASS_GUARD_SHIFT | SASS_STALL_MASK,
+    SASS_NO_BARRIER,
+    SASS_NO_BARRIER,
+    0,
+)
+_LONGEST_NOP_BYTES = _LONGEST_NOP.to_bytes(SASS_BYTES, "little")
 #: `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` without guard; what follows starts after 0 or 6 cycles.
 _WAITS = tuple(
     with_barriers(word, SASS_NO_BARRIER, SASS_NO_BARRIER, 0)
@@ -130,12 +142,36 @@ def may_lose(code: bytes) -> bool:
 
 def has_idle_sync(code: bytes) -> bool:
     """Whether SASS code may have a WARPSYNC with a NOP behind it: a quick test of the bytes."""
-    at = code.find(_SYNC)
-    while at >= 0:
-        if code.startswith(_NOP, at + SASS_BYTES):
-            return True
-        at = code.find(_SYNC, at + SASS_BYTES)
-    return False
+    return _SYNC_AND_NOP in code[::SASS_BYTES]
+
+
+def rest_last(code: bytes) -> bytes:
+    """Code in which the last of some NOPs that only let time pass has the shortest time.
+
+    Before CUDA 13 that was the first of them (rule F17).
+    """
+    if _LONGEST_NOP_BYTES not in code:
+        return code
+    words = words_of(code)
+    for at in range(1, len(words) - 1):
+        first, following = words[at : at + 2]
+        is_first = words[at - 1] & _MEANING != SASS_PLAIN_NOP
+        if not is_first or following != _LONGEST_NOP or not _lets_time_pass(first):
+            continue
+        last = at + 1
+        while last + 1 < len(words) and words[last + 1] == _LONGEST_NOP:
+            last += 1
+        words[at], words[last] = _LONGEST_NOP, first & ~SASS_YIELDS
+    return encode(words)
+
+
+def _lets_time_pass(word: int) -> bool:
+    """Whether an instruction is a NOP that takes less than the longest time, and does no more."""
+    without_time = SASS_STALL_MASK | SASS_YIELDS
+    return (
+        word & ~without_time == _LONGEST_NOP & ~without_time
+        and word & SASS_STALL_MASK != SASS_STALL_MASK
+    )
 
 
 def calls(code: bytes) -> bool:
@@ -174,6 +210,7 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
                 new[number] = (item.count - len(gone), record)
         if _is_idle_sync(run):
             removed.add(item.number + 1)
+            words[item.number] = _with_time_of(*run)
             new[number] = (1, _shortened(code.capsule[item.start : item.end]))
         if not has_debug and item.count > 1 and _is_waiting_end(run, code.capsule, item):
             removed.update(range(item.number, item.number + item.count - 1))
@@ -231,8 +268,29 @@ def _superfluous(run: list[int], kept: set[int]) -> list[int]:
 
 
 def _is_idle_sync(run: list[int]) -> bool:
-    """Whether a run is the WARPSYNC of all threads and a NOP (rule F15)."""
-    return [word & _MEANING for word in run] == [SASS_WARPSYNC_OF_ALL, SASS_PLAIN_NOP]
+    """Whether a run is a WARPSYNC and a NOP (rule F15)."""
+    if len(run) != 2 or run[1] & _MEANING != SASS_PLAIN_NOP:
+        return False
+    meaning = run[0] & _MEANING
+    return (
+        meaning == SASS_WARPSYNC_OF_ALL or meaning & ~SASS_REGISTER_A_MASK == SASS_WARPSYNC_OF_MASK
+    )
+
+
+def _with_time_of(word: int, nop: int) -> int:
+    """An instruction with the time of a NOP that goes, if that NOP was more than a place.
+
+    Raises:
+        UnknownCodeError: together they take more time than one instruction can.
+    """
+    more = (nop & SASS_STALL_MASK) >> SASS_STALL_SHIFT
+    if more <= 1:
+        return word
+    stall = ((word & SASS_STALL_MASK) >> SASS_STALL_SHIFT) + more
+    if stall << SASS_STALL_SHIFT > SASS_STALL_MASK:
+        raise UnknownCodeError("a NOP behind WARPSYNC that takes too long")
+    word = word & ~SASS_STALL_MASK | stall << SASS_STALL_SHIFT
+    return word & ~SASS_YIELDS if stall > SASS_LONGEST_YIELD else word
 
 
 def _shortened(record: bytes) -> bytes:

@@ -30,6 +30,7 @@ from cubinspec_writer.linker.finalizer.fences import (
     finalized,
     may_change,
     may_lose,
+    rest_last,
 )
 from cubinspec_writer.linker.finalizer.frames import move_frames
 from cubinspec_writer.linker.finalizer.line_tables import move_lines
@@ -94,11 +95,12 @@ class _Input:
 
     def run(self, untranslated: dict[str, str]) -> None:
         """Translate the functions; adds the reason of those that stay."""
-        wanted = [
-            section
-            for section in self.sass.of_type(SHT_PROGBITS)
-            if section.flags & SHF_EXECINSTR and may_change(section.data, has_debug=self._has_debug)
-        ]
+        wanted = []
+        for section in self.sass.of_type(SHT_PROGBITS):
+            if section.flags & SHF_EXECINSTR:
+                section.data = rest_last(section.data)
+                if may_change(section.data, has_debug=self._has_debug):
+                    wanted.append(section)
         if not wanted:
             return
         capsules = {

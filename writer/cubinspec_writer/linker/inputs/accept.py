@@ -14,6 +14,7 @@ from cubinspec.format.targets import (
     target,
 )
 from cubinspec_generated.codes import (
+    EF_CUDA_V2_ACCELERATORS,
     EI_CLASS,
     EI_DATA,
     EI_NIDENT,
@@ -34,6 +35,7 @@ from cubinspec_generated.codes import (
     SHT_NOTE,
     SHT_PROGBITS,
 )
+from cubinspec_generated.targets import ARCHITECTURES
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.sources import is_archive
 
@@ -92,16 +94,23 @@ def is_cubin(data: bytes) -> bool:
 
 
 def fits(wanted: Target, elf: Elf) -> bool:
-    """Whether a link for a target accepts a cubin (rules T1, T2, T3).
+    """Whether a link for a target accepts a cubin (rules T1, T2, T3, T11).
 
     Code of the same group is accepted, unless it is newer.
     """
     _, _, _, _, _, _, e_flags, *_ = elf.ehdr
-    return wanted.links(sm_of(elf.ident[EI_OSABI], e_flags), specific=_is_specific(elf))
+    sm = sm_of(elf.ident[EI_OSABI], e_flags)
+    known = ARCHITECTURES.get(sm)
+    if known is not None and known.renamed_to == wanted.sm:
+        return True
+    return wanted.links(sm, specific=_is_specific(elf))
 
 
 def _is_specific(elf: Elf) -> bool:
-    """Whether a cubin is for an `a` variant, as its `.nv.compat` says."""
+    """Whether a cubin is for an `a` variant: before CUDA 13 a flag says it, later `.nv.compat`."""
+    _, _, _, _, _, _, e_flags, *_ = elf.ehdr
+    if elf.ident[EI_OSABI] == ELFOSABI_CUDA_V2 and e_flags & EF_CUDA_V2_ACCELERATORS:
+        return True
     index = elf.find_section(SHT_CUDA_COMPAT_INFO)
     found = split_records(elf.section_bytes(index)) if index is not None else []
     return any(

@@ -143,7 +143,8 @@ class _Gatherer:
     Attributes:
         found: what was taken so far.
         archives: the archives that were read.
-        programs: the numbers of the toolkits that made extensible whole programs.
+        programs: the numbers of the toolkits that made extensible whole programs, and what comes
+            behind the first of them.
         passed: names of device runtimes in front of all code, which no `-l` finds again.
         has_code: whether an input had device code, be it for other targets.
         is_closed: nothing needed the device runtime when it was met, so that no object may follow.
@@ -346,7 +347,7 @@ class _Gatherer:
         made_by = check_toolkit(elf, name, self.target, self.limit, self.diagnostics)
         self.found.newest = max(self.found.newest, made_by)
         e_type, *_ = elf.ehdr
-        if e_type == ET_EWP:
+        if e_type == ET_EWP or self.programs:
             self.programs.add(made_by)
             # Without `--toolkit` a later input may still ask for a newer linker.
             if self.options.toolkit is not None or made_by < WRITTEN.number:

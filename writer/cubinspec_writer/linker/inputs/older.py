@@ -93,13 +93,11 @@ def with_isa_version(obj: InputObject, elf: Elf) -> None:
         elf: has a Mercury half.
     """
     unsaid = [s for s in obj.of_type(SHT_CUDA_INFO) if s.info and not _says_isa(obj, s)]
-    if not unsaid:
-        return
     twins: dict[str, list[int]] = {}
-    for index, name in enumerate(elf.section_names):
+    for index, name in enumerate(elf.section_names if unsaid else ()):
         twins.setdefault(name, []).append(index)
     for section in unsaid:
-        rows = obj.info.pop(section.index)
+        rows = obj.records(section.index)
         twin = twins.get(MERCURY_PREFIX + section.name)
         # Behind these the SASS half has what the finalizer added.
         end = len(rows)
@@ -108,6 +106,7 @@ def with_isa_version(obj: InputObject, elf: Elf) -> None:
             end = max((at + 1 for at, row in enumerate(rows) if row[1] in known), default=0)
         section.data = b"".join((*rows[:end], _FIRST_ISA, *rows[end:]))
         section.size = len(section.data)
+    obj.info.clear()  # the finalizer changes contents before the records are asked for
 
 
 def _says_isa(obj: InputObject, section: InSection) -> bool:
