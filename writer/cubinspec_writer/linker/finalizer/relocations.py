@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.model import InputObject, OutSection, Reloc
 
 _WORD = 4
-#: Its value is known when ptxas writes SASS, which then has no relocation for it.
-_KNOWN = ".nv.reservedSmem.cap"
+#: What begins so is known when ptxas writes SASS, which then has no relocation for it.
+_KNOWN = ".nv.reservedSmem."
 #: The value of types whose addend is a place in the code that has the relocation.
 _OF_PLACES = "abs_prog_rel"
 #: Types of values that are known to become the same in SASS when they are applied.
@@ -165,7 +165,7 @@ class _Input:
         rows = [
             row
             for row in relocs.rows
-            if row[1] != R_CUDA_NONE and self.mercury.symbols[row[2]].name != _KNOWN
+            if row[1] != R_CUDA_NONE and not self.mercury.symbols[row[2]].name.startswith(_KNOWN)
         ]
         old = twin.rows if twin is not None else []
         #: Those of code for old virtual targets have no Mercury form.
