@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 c5619d73e93b7e08) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 ed2b9dab81fb6fbb) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -249,7 +249,7 @@ NAMES_BARRIER: frozenset[int] = frozenset((0x1af,))
 SLOW: frozenset[int] = frozenset((0x028, 0x029, 0x02a, 0x02b, 0x037, 0x03f,))
 """Opcodes: it forbids the fast path of the finalizer (rule I12)."""
 
-ONCE_SHORT: frozenset[int] = frozenset((0x046, 0x112, 0x141, 0x144, 0x145, 0x158, 0x184,))
+ONCE_SHORT: frozenset[int] = frozenset((0x046, 0x106, 0x112, 0x141, 0x144, 0x145, 0x158, 0x184,))
 """Opcodes: CUDA 12.8 gives it a short record in a capsule, later toolkits none (rule O7)."""
 
 OPERANDS: dict[int, tuple[Operand, ...]] = {

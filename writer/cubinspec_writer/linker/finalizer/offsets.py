@@ -18,6 +18,7 @@ from cubinspec_generated.tables.sass import MERCURY_LENGTHS, MERCURY_UNITS
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer import capsules
 from cubinspec_writer.linker.finalizer.flow import words_of
+from cubinspec_writer.linker.inputs.mercury import is_unmarked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,21 +47,31 @@ def sass_offsets(obj: InputObject, code: int) -> dict[int, int]:
     if capsule is None:
         return {}
     words = words_of(obj.sections[code].data)
+    data = _marked(capsule.data, obj.sections[code].data)
     found: dict[int, int] = {}
     units = 0
     try:
-        items = capsules.items(capsule.data)
+        items = capsules.items(data)
     except UnsupportedLinkError:
         return {}
     for item in items:
         if item.is_padding or item.number + item.count > len(words):
             break
         found[units * CAPSULE_UNIT] = item.number * SASS_BYTES
-        length = _units(capsule.data, item, words[item.number])
+        length = _units(data, item, words[item.number])
         if not length:
             return {}
         units += length
     return found if units * CAPSULE_UNIT == _mercury_size(obj, capsule.index) else {}
+
+
+def _marked(capsule: bytes, code: bytes) -> bytes:
+    """A capsule in today's form, as the other half of the input has it (rule O7)."""
+    if not is_unmarked(capsule):
+        return capsule
+    from cubinspec_writer.linker.inputs.old_capsules import renewed
+
+    return renewed(capsule, code)
 
 
 def _units(capsule: bytes, item: capsules.Item, word: int) -> int:

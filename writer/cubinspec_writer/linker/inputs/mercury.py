@@ -85,8 +85,7 @@ def _as_mercury(elf: Elf, section: InSection) -> InSection:
 
 def _renew(elf: Elf, section: InSection) -> None:
     """Give a capsule of CUDA 12.8 today's form (rule O7)."""
-    items = int.from_bytes(section.data[_WORD : _WORD + _WORD], "little")
-    if items == CAPSULE_MARK or not items & CAPSULE_UNMARKED:
+    if not is_unmarked(section.data):
         return
     from cubinspec_writer.linker.inputs.old_capsules import renewed
 
@@ -94,6 +93,12 @@ def _renew(elf: Elf, section: InSection) -> None:
     if code < len(elf.section_rows):
         section.data = renewed(section.data, bytes(elf.section_bytes(code)))
         section.size = len(section.data)
+
+
+def is_unmarked(capsule: bytes) -> bool:
+    """Whether a capsule has the form of CUDA 12.8."""
+    items = int.from_bytes(capsule[_WORD : _WORD + _WORD], "little")
+    return items != CAPSULE_MARK and bool(items & CAPSULE_UNMARKED)
 
 
 def _point_at_capsules(elf: Elf, sections: list[InSection]) -> list[InSection]:
