@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 ed2b9dab81fb6fbb) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 a08985c47c852c69) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (

@@ -6,7 +6,9 @@ answer is that of the linked ones, so their code is looked at (rule I11).
 
 Which instructions forbid it was found by assembling some hundred kinds of single PTX instructions
 for sm_100 and reading the record that ptxas writes: arithmetic in double precision, matrix products
-of integers or doubles, and a comparison of a float with an immediate (rule I12).
+of integers or doubles, and a comparison of a float with an immediate. A product of integers in
+tensor memory, which later targets do not have, does so for the whole input, linked or not
+(rule I12).
 """
 
 from __future__ import annotations
@@ -17,15 +19,24 @@ from cubinspec_generated.codes_sass import (
     SASS_OPCODE_MASK,
     SASS_OPERATION_MASK,
     SASS_SLOW_FSETP,
+    SASS_TENSOR_INTEGERS,
+    SASS_TENSOR_KIND_MASK,
+    SASS_TENSOR_KIND_SHIFT,
+    SASS_TENSOR_PRODUCT,
 )
 from cubinspec_generated.tables.sass import SLOW
+from cubinspec_writer.linker.finalizer.flow import words_of
 from cubinspec_writer.linker.library.copies import defined_here
+
+#: First byte of a matrix product in tensor memory.
+_TENSOR_PRODUCT = SASS_TENSOR_PRODUCT.to_bytes(2, "little")[0]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.inputs.rows import InSymbol
+    from cubinspec_writer.linker.model import InputObject, Symbol
 
 
 def merged_mask(inputs: Iterable[tuple[InputObject, int | None]], unrestricted: int) -> int:
@@ -45,13 +56,18 @@ def merged_mask(inputs: Iterable[tuple[InputObject, int | None]], unrestricted: 
             if row.shndx and (symbol := obj.bound[row.index]) is not None
         ]
         linked = [row for row, symbol in code if symbol.live and defined_here(obj, row.index)]
-        if not linked:
-            continue
-        found = True
+        found = found or bool(linked)
         partly = mask is None or len(linked) < len(code)
-        if not partly or any(_restricts(obj.sections[row.shndx].data) for row in linked):
+        if (linked and not partly) or _is_slow(obj, linked, code):
             allowed &= ~FAST_PATH if mask is None else mask
     return allowed if found else 0
+
+
+def _is_slow(obj: InputObject, linked: list[InSymbol], code: list[tuple[InSymbol, Symbol]]) -> bool:
+    """Whether linked code, or an instruction that later targets lack, forbids the fast path."""
+    return any(_restricts(obj.sections[row.shndx].data) for row in linked) or any(
+        _has_integers(obj.sections[row.shndx].data) for row, _ in code
+    )
 
 
 def _restricts(code: bytes) -> bool:
@@ -61,3 +77,14 @@ def _restricts(code: bytes) -> bool:
         if operation & SASS_OPCODE_MASK in SLOW or operation == SASS_SLOW_FSETP:
             return True
     return False
+
+
+def _has_integers(code: bytes) -> bool:
+    """Whether SASS has a matrix product of integers in tensor memory."""
+    if _TENSOR_PRODUCT not in code[::SASS_BYTES]:
+        return False
+    return any(
+        word & SASS_OPCODE_MASK == SASS_TENSOR_PRODUCT
+        and word & SASS_TENSOR_KIND_MASK == SASS_TENSOR_INTEGERS << SASS_TENSOR_KIND_SHIFT
+        for word in words_of(code)
+    )
