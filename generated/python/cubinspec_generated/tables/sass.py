@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 a08985c47c852c69) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 8c3ce11e7d379340) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -674,6 +674,7 @@ MERCURY_LENGTHS: dict[int, MercuryLength] = {
     0x224: MercuryLength(0x4000000000000000000, 0x0),
     0xc24: MercuryLength(0x4000000000000000000, 0x0),
     0xe24: MercuryLength(0x4000000000000000000, 0x0),
+    0x22a: MercuryLength(0x7f000000000000000000000, 0x3f000000000000000000000),
     0x28c: MercuryLength(0x78001000000000000000000, 0x38000000000000000000000),
     0x290: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
     0x292: MercuryLength(0xff0000000000000000, 0xff0000000000000000),

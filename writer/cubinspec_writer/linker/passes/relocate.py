@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from _struct import Struct
 
+from cubinspec.format.packing import align_up
 from cubinspec.format.targets import has_independent_threads
 from cubinspec_generated import columns
 from cubinspec_generated.codes import (
@@ -518,7 +519,7 @@ class _Values:
             if address is None:
                 address = addresses[symbol] = self._address(target, symbol)
             if symbol in slots:
-                address -= self._first_slot(r_type)
+                address -= self._first_slot(target, r_type)
             width = columns.WHOLE_ADDRESSES.get(r_type)
             if width is not None:
                 if from_field:
@@ -575,10 +576,13 @@ class _Values:
             return address
         return self.handles.slots.get(symbol, symbol.value)
 
-    def _first_slot(self, r_type: int) -> int:
+    def _first_slot(self, target: OutSection, r_type: int) -> int:
         """Where the slots begin, if code adds that itself to the number in an instruction.
 
         The finalizer's code does (rule H5).
+
+        Raises:
+            UnsupportedLinkError: the code adds another place (rule X21).
         """
         # Names of types are not loaded for a link that needs none.
         from cubinspec_generated.codes_relocation import R_CUDA_ABS16_32
@@ -588,7 +592,16 @@ class _Values:
             return 0
         if self.job.options.relocatable or family.keeps_symbols or not family.capsule:
             return 0
-        return min(self.handles.slots.values())
+        first = min(self.handles.slots.values())
+        owner = target.owner
+        if owner is not None and owner.definition is not None:
+            banks = owner.definition[0].of_type(SHT_CUDA_CONSTANT_B0)
+            empty = self.job.target.architecture.param_base
+            end = max((bank.size for bank in banks), default=empty)
+            if align_up(end, family.slot_align) != first:
+                what = f"code without optimisation with textures that are not at {first:#x}"
+                raise UnsupportedLinkError(f"{what} ('{owner.name}')")
+        return first
 
     def _runs_in_lockstep(self) -> bool:
         """Whether all inputs were compiled for targets without independent thread scheduling.
