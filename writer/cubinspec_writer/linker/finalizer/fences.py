@@ -278,18 +278,13 @@ def _is_idle_sync(run: list[int]) -> bool:
 
 
 def _with_time_of(word: int, nop: int) -> int:
-    """An instruction with the time of a NOP that goes, if that NOP was more than a place.
-
-    Raises:
-        UnknownCodeError: together they take more time than one instruction can.
-    """
+    """An instruction with the time of a NOP that goes, if that NOP was more than a place."""
     more = (nop & SASS_STALL_MASK) >> SASS_STALL_SHIFT
     if more <= 1:
         return word
+    # In code without optimisation both take the longest time.
     stall = ((word & SASS_STALL_MASK) >> SASS_STALL_SHIFT) + more
-    if stall << SASS_STALL_SHIFT > SASS_STALL_MASK:
-        raise UnknownCodeError("a NOP behind WARPSYNC that takes too long")
-    word = word & ~SASS_STALL_MASK | stall << SASS_STALL_SHIFT
+    word = word & ~SASS_STALL_MASK | min(stall << SASS_STALL_SHIFT, SASS_STALL_MASK)
     return word & ~SASS_YIELDS if stall > SASS_LONGEST_YIELD else word
 
 
