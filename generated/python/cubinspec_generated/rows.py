@@ -383,7 +383,7 @@ class Operand(Row):
     """An operand of a SASS instruction that can be a register.
 
     Attributes:
-        name: d (the result), e (a second result), a, b or c.
+        name: d (the result), e (a second result), f (read in place of d), a to c, g or h.
         registers: number of registers, at most.
         count: what tells the number exactly.
         is_uniform: whether it is a uniform register.

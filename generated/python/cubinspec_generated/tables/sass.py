@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 8c3ce11e7d379340) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 655af9741fc81123) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -149,8 +149,11 @@ NAMES: dict[int, str] = {
     0x160: 'TEX',
     0x163: 'TLD4',
     0x166: 'TLD',
+    0x16c: 'TXD',
+    0x16f: 'TXQ',
     0x177: 'USTGR',
     0x17e: 'LDG_256',
+    0x17f: 'STG_256',
     0x180: 'LD',
     0x181: 'LDG',
     0x182: 'LDC',
@@ -167,6 +170,7 @@ NAMES: dict[int, str] = {
     0x18d: 'ATOMS_CAS',
     0x18e: 'REDG',
     0x18f: 'CCTL',
+    0x190: 'CCTLL_PREFETCH',
     0x192: 'MEMBAR',
     0x199: 'SULD',
     0x19b: 'SUST_P',
@@ -176,6 +180,7 @@ NAMES: dict[int, str] = {
     0x1a2: 'ATOM_FLOAT',
     0x1a3: 'ATOMG_FLOAT',
     0x1a4: 'LDGMC',
+    0x1a5: 'LDGMC_FLOAT',
     0x1a6: 'REDG_FLOAT',
     0x1a7: 'SYNCS',
     0x1a8: 'ATOMG',
@@ -203,9 +208,14 @@ NAMES: dict[int, str] = {
     0x1c4: 'REDUX',
     0x1c6: 'FENCE',
     0x1c7: 'UCGABAR',
+    0x1ca: 'UGETNEXTWORKID',
     0x1cb: 'UMEMSETS',
     0x1e3: 'UTCATOMSWS',
+    0x1e6: 'UTCSHIFT',
+    0x1e7: 'UTCCP',
+    0x1e9: 'UTCBAR',
     0x1ea: 'UTCHMMA',
+    0x1ed: 'STTM',
     0x1ee: 'LDTM',
 }
 """Names of the opcodes."""
@@ -216,16 +226,16 @@ UNIFORM: frozenset[int] = frozenset((0x04a, 0x051, 0x053, 0x054, 0x055, 0x056, 0
 BY_FORM: frozenset[int] = frozenset((0x002, 0x003, 0x004, 0x005, 0x006, 0x007, 0x008, 0x009, 0x00a, 0x00b, 0x00c, 0x00f, 0x010, 0x011, 0x012, 0x013, 0x014, 0x015, 0x016, 0x017, 0x019, 0x01a, 0x01b, 0x01c, 0x01f, 0x020, 0x021, 0x023, 0x024, 0x025, 0x026, 0x027, 0x028, 0x029, 0x02a, 0x02b, 0x030, 0x031, 0x032, 0x033, 0x034, 0x035, 0x036, 0x037, 0x038, 0x039, 0x03c, 0x03e, 0x03f, 0x040, 0x045, 0x046, 0x048, 0x049, 0x04a, 0x04b, 0x051, 0x053, 0x054, 0x055, 0x056, 0x05a, 0x05c, 0x05e, 0x076, 0x082, 0x083, 0x085, 0x086, 0x087, 0x08c, 0x090, 0x091, 0x092, 0x096, 0x097, 0x099, 0x09a, 0x09c, 0x0a4, 0x0a5, 0x0a6, 0x0bd, 0x0be, 0x0bf, 0x0ca, 0x0cb, 0x0cc, 0x100, 0x101, 0x102, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109, 0x110, 0x111, 0x112, 0x113,))
 """Opcodes whose form tells what stands in the places of operands B and C."""
 
-LONG: frozenset[int] = frozenset((0x160, 0x161, 0x162, 0x163, 0x164, 0x165, 0x166, 0x167, 0x17e, 0x180, 0x181, 0x183, 0x199, 0x1a3, 0x1a8, 0x1a9,))
+LONG: frozenset[int] = frozenset((0x160, 0x161, 0x162, 0x163, 0x164, 0x165, 0x166, 0x167, 0x16c, 0x16f, 0x17e, 0x180, 0x181, 0x183, 0x199, 0x1a3, 0x1a4, 0x1a5, 0x1a8, 0x1a9,))
 """Opcodes: the result takes long, so it has barriers of its own."""
 
-TEXTURE: frozenset[int] = frozenset((0x160, 0x161, 0x162, 0x163, 0x164, 0x165, 0x166, 0x167, 0x199,))
+TEXTURE: frozenset[int] = frozenset((0x160, 0x161, 0x162, 0x163, 0x164, 0x165, 0x166, 0x167, 0x16c, 0x16f, 0x199,))
 """Opcodes: it reads a texture or a surface, and number 5 is for such results."""
 
 ORDERED: frozenset[int] = frozenset((0x17e, 0x180, 0x181, 0x182, 0x183, 0x184, 0x18a, 0x18c, 0x1a8,))
 """Opcodes: these run in their order."""
 
-PREDICATE: frozenset[int] = frozenset((0x02a, 0x102, 0x189, 0x18a, 0x18b, 0x18c, 0x18d, 0x1a2, 0x1a3, 0x1a7, 0x1a8, 0x1aa,))
+PREDICATE: frozenset[int] = frozenset((0x02a, 0x102, 0x189, 0x18a, 0x18b, 0x18c, 0x18d, 0x1a2, 0x1a3, 0x1a7, 0x1a8, 0x1aa, 0x1e3,))
 """Opcodes: it can write a predicate beside its result."""
 
 RELATIVE: frozenset[int] = frozenset((0x144, 0x145, 0x147, 0x148, 0x149, 0x14e,))
@@ -249,7 +259,7 @@ NAMES_BARRIER: frozenset[int] = frozenset((0x1af,))
 SLOW: frozenset[int] = frozenset((0x028, 0x029, 0x02a, 0x02b, 0x037, 0x03f,))
 """Opcodes: it forbids the fast path of the finalizer (rule I12)."""
 
-ONCE_SHORT: frozenset[int] = frozenset((0x046, 0x106, 0x112, 0x141, 0x144, 0x145, 0x158, 0x184,))
+ONCE_SHORT: frozenset[int] = frozenset((0x046, 0x112, 0x141, 0x144, 0x145, 0x158, 0x184,))
 """Opcodes: CUDA 12.8 gives it a short record in a capsule, later toolkits none (rule O7)."""
 
 OPERANDS: dict[int, tuple[Operand, ...]] = {
@@ -392,8 +402,11 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x160: (Operand('d', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2)), False), Operand('e', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)), False), Operand('a', 4, None, False), Operand('b', 4, None, False)),
     0x163: (Operand('d', 2, None, False), Operand('e', 2, None, False), Operand('a', 4, None, False), Operand('b', 4, None, False)),
     0x166: (Operand('d', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2)), False), Operand('e', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)), False), Operand('a', 4, None, False), Operand('b', 4, None, False)),
+    0x16c: (Operand('d', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2)), False), Operand('e', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)), False), Operand('a', 4, None, False), Operand('b', 4, None, False)),
+    0x16f: (Operand('d', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2)), False), Operand('e', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)), False), Operand('a', 1, None, False)),
     0x177: (Operand('a', 2, None, True), Operand('b', 2, None, True)),
     0x17e: (Operand('d', 4, None, False), Operand('e', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, True)),
+    0x17f: (Operand('a', 2, None, False), Operand('b', 4, None, False), Operand('c', 2, None, True), Operand('f', 4, None, False)),
     0x180: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('a', 2, None, False), Operand('b', 2, None, True)),
     0x181: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('a', 2, None, False), Operand('b', 2, None, True)),
     0x182: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('a', 1, None, False)),
@@ -410,6 +423,7 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x18d: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, False)),
     0x18e: (Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, True)),
     0x18f: (),
+    0x190: (Operand('a', 1, None, False),),
     0x192: (),
     0x199: (Operand('d', 4, None, False), Operand('a', 2, None, False)),
     0x19b: (Operand('a', 4, None, False), Operand('b', 4, None, False)),
@@ -418,6 +432,8 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x1a1: (Operand('d', 1, None, False), Operand('a', 2, None, False)),
     0x1a2: (Operand('d', 1, None, False), Operand('a', 2, None, False), Operand('b', 1, None, False), Operand('c', 2, None, True)),
     0x1a3: (Operand('d', 1, None, False), Operand('a', 2, None, False), Operand('b', 1, None, False), Operand('c', 2, None, True)),
+    0x1a4: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 2, 1, 1, 1, 1)), False), Operand('a', 2, None, False), Operand('b', 2, None, True)),
+    0x1a5: (Operand('d', 1, RegisterCount(73, 0x1e000000000000000000, (1, 2, 4, 4, 2, 4, 4, 1, 1, 1, 1, 1, 1, 2, 4, 2)), False), Operand('a', 2, None, False), Operand('b', 2, None, True)),
     0x1a6: (Operand('a', 2, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 4, 1, 1, 1, 2)), False), Operand('c', 2, None, True)),
     0x1a7: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False)),
     0x1a8: (Operand('d', 2, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, True)),
@@ -444,7 +460,15 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x1c4: (Operand('d', 1, None, True), Operand('a', 1, None, False)),
     0x1c6: (),
     0x1c7: (),
+    0x1ca: (Operand('a', 2, None, True), Operand('b', 1, None, True)),
     0x1cb: (Operand('a', 2, None, True), Operand('b', 2, None, True), Operand('c', 1, None, True)),
+    0x1e3: (Operand('d', 1, None, True), Operand('b', 1, None, True)),
+    0x1e6: (Operand('a', 1, None, True),),
+    0x1e7: (Operand('a', 1, None, True), Operand('b', 2, None, True)),
+    0x1e9: (Operand('a', 1, None, True), Operand('b', 1, None, True), Operand('c', 1, None, True)),
+    0x1ea: (Operand('a', 2, None, True), Operand('b', 2, None, True), Operand('c', 1, None, True), Operand('g', 2, None, True), Operand('h', 1, RegisterCount(83, 0x3800000000000000000000, (4, 2, 4, 2, 8, 2, 8, 2)), True)),
+    0x1ed: (Operand('b', 1, RegisterCount(81, 0xfe00000000000000000000, (2, 4, 1, 1, 4, 8, 2, 2, 8, 16, 4, 4, 16, 32, 8, 8, 32, 64, 16, 16, 64, 128, 32, 32, 128, 128, 64, 64, 128, 128, 128, 128, 2, 4, 1, 1, 4, 8, 2, 2, 8, 16, 4, 4, 16, 32, 8, 8, 32, 64, 16, 16, 64, 128, 32, 32, 128, 128, 64, 64, 128, 128, 128, 128, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 16, 16, 16, 16, 32, 32, 32, 32, 64, 64, 64, 64, 128, 128, 128, 128, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 16, 16, 16, 16, 32, 32, 32, 32, 64, 64, 64, 64, 128, 128, 128, 128)), False), Operand('c', 1, None, True)),
+    0x1ee: (Operand('d', 1, RegisterCount(81, 0xfe00000000000000000000, (2, 4, 1, 1, 4, 8, 2, 2, 8, 16, 4, 4, 16, 32, 8, 8, 32, 64, 16, 16, 64, 128, 32, 32, 128, 128, 64, 64, 128, 128, 128, 128, 2, 4, 1, 1, 4, 8, 2, 2, 8, 16, 4, 4, 16, 32, 8, 8, 32, 64, 16, 16, 64, 128, 32, 32, 128, 128, 64, 64, 128, 128, 128, 128, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 16, 16, 16, 16, 32, 32, 32, 32, 64, 64, 64, 64, 128, 128, 128, 128, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 16, 16, 16, 16, 32, 32, 32, 32, 64, 64, 64, 64, 128, 128, 128, 128)), False), Operand('b', 1, None, True)),
 }
 """Operands that can be registers, by opcode; an opcode without a row may have any."""
 
@@ -674,7 +698,6 @@ MERCURY_LENGTHS: dict[int, MercuryLength] = {
     0x224: MercuryLength(0x4000000000000000000, 0x0),
     0xc24: MercuryLength(0x4000000000000000000, 0x0),
     0xe24: MercuryLength(0x4000000000000000000, 0x0),
-    0x22a: MercuryLength(0x7f000000000000000000000, 0x3f000000000000000000000),
     0x28c: MercuryLength(0x78001000000000000000000, 0x38000000000000000000000),
     0x290: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
     0x292: MercuryLength(0xff0000000000000000, 0xff0000000000000000),
