@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 655af9741fc81123) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 1517a2d4dff231f5) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -259,6 +259,12 @@ NAMES_BARRIER: frozenset[int] = frozenset((0x1af,))
 SLOW: frozenset[int] = frozenset((0x028, 0x029, 0x02a, 0x02b, 0x037, 0x03f,))
 """Opcodes: it forbids the fast path of the finalizer (rule I12)."""
 
+ENDS_BLOCK: frozenset[int] = frozenset((0x001,))
+"""Opcodes: the finalizer begins a block behind it, though code goes on."""
+
+WAITS_FOR_ALL: frozenset[int] = frozenset((0x118, 0x18f,))
+"""Opcodes: where it waits for all barriers, none of them counts as waited for."""
+
 ONCE_SHORT: frozenset[int] = frozenset((0x046, 0x112, 0x141, 0x144, 0x145, 0x158, 0x184,))
 """Opcodes: CUDA 12.8 gives it a short record in a capsule, later toolkits none (rule O7)."""
 
@@ -378,8 +384,8 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x119: (Operand('d', 1, None, False),),
     0x11a: (),
     0x11b: (),
-    0x11c: (),
-    0x11d: (),
+    0x11c: (Operand('d', 1, None, False),),
+    0x11d: (Operand('b', 1, None, False, (1, 2, 4)),),
     0x140: (Operand('a', 2, None, True),),
     0x141: (),
     0x142: (),
@@ -399,11 +405,11 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x158: (),
     0x15c: (),
     0x15d: (Operand('b', 2, None, False),),
-    0x160: (Operand('d', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2)), False), Operand('e', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)), False), Operand('a', 4, None, False), Operand('b', 4, None, False)),
-    0x163: (Operand('d', 2, None, False), Operand('e', 2, None, False), Operand('a', 4, None, False), Operand('b', 4, None, False)),
-    0x166: (Operand('d', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2)), False), Operand('e', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)), False), Operand('a', 4, None, False), Operand('b', 4, None, False)),
-    0x16c: (Operand('d', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2)), False), Operand('e', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)), False), Operand('a', 4, None, False), Operand('b', 4, None, False)),
-    0x16f: (Operand('d', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2)), False), Operand('e', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)), False), Operand('a', 1, None, False)),
+    0x160: (Operand('d', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2)), False), Operand('e', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)), False), Operand('a', 4, None, False), Operand('b', 4, None, False), Operand('g', 2, None, True, (7,))),
+    0x163: (Operand('d', 2, None, False), Operand('e', 2, None, False), Operand('a', 4, None, False), Operand('b', 4, None, False), Operand('g', 2, None, True, (7,))),
+    0x166: (Operand('d', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2)), False), Operand('e', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)), False), Operand('a', 4, None, False), Operand('b', 4, None, False), Operand('g', 2, None, True, (7,))),
+    0x16c: (Operand('d', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2)), False), Operand('e', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)), False), Operand('a', 4, None, False), Operand('b', 4, None, False), Operand('g', 2, None, True, (7,))),
+    0x16f: (Operand('d', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2)), False), Operand('e', 1, RegisterCount(72, 0xf000000000000000000, (1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2)), False), Operand('a', 1, None, False), Operand('g', 2, None, True, (7,))),
     0x177: (Operand('a', 2, None, True), Operand('b', 2, None, True)),
     0x17e: (Operand('d', 4, None, False), Operand('e', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, True)),
     0x17f: (Operand('a', 2, None, False), Operand('b', 4, None, False), Operand('c', 2, None, True), Operand('f', 4, None, False)),
@@ -416,19 +422,19 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x186: (Operand('a', 2, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('c', 2, None, True)),
     0x187: (Operand('a', 1, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False)),
     0x188: (Operand('a', 1, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('c', 1, None, True, (), 0x80000000000000000000000)),
-    0x189: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False, (1, 2)), Operand('c', 1, None, False, (1, 4))),
+    0x189: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False, (1, 2, 4))),
     0x18a: (Operand('d', 2, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, True)),
     0x18b: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, False)),
     0x18c: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False)),
     0x18d: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, False)),
     0x18e: (Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, True)),
-    0x18f: (),
+    0x18f: (Operand('a', 2, None, False),),
     0x190: (Operand('a', 1, None, False),),
     0x192: (),
-    0x199: (Operand('d', 4, None, False), Operand('a', 2, None, False)),
-    0x19b: (Operand('a', 4, None, False), Operand('b', 4, None, False)),
-    0x19d: (Operand('a', 2, None, False), Operand('b', 2, None, False)),
-    0x19f: (Operand('a', 4, None, False), Operand('b', 2, None, False)),
+    0x199: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('g', 2, None, True, (7,))),
+    0x19b: (Operand('a', 4, None, False), Operand('b', 4, None, False), Operand('g', 2, None, True, (7,))),
+    0x19d: (Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('g', 2, None, True, (7,))),
+    0x19f: (Operand('a', 4, None, False), Operand('b', 2, None, False), Operand('g', 2, None, True, (7,))),
     0x1a1: (Operand('d', 1, None, False), Operand('a', 2, None, False)),
     0x1a2: (Operand('d', 1, None, False), Operand('a', 2, None, False), Operand('b', 1, None, False), Operand('c', 2, None, True)),
     0x1a3: (Operand('d', 1, None, False), Operand('a', 2, None, False), Operand('b', 1, None, False), Operand('c', 2, None, True)),
@@ -442,8 +448,8 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x1ab: (),
     0x1ac: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), True), Operand('a', 1, None, True)),
     0x1ae: (Operand('d', 4, None, False), Operand('a', 2, None, False)),
-    0x1b0: (),
-    0x1b1: (Operand('c', 1, None, True),),
+    0x1b0: (Operand('c', 1, None, True),),
+    0x1b1: (Operand('a', 1, None, False), Operand('c', 1, None, True)),
     0x1b2: (Operand('a', 2, None, True), Operand('b', 2, None, True)),
     0x1b4: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('c', 2, None, True)),
     0x1b5: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('c', 2, None, True)),

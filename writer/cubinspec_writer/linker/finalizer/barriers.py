@@ -43,6 +43,7 @@ from cubinspec_generated.codes_sass import (
     SASS_NO_BARRIER,
     SASS_SHARED_BARRIER,
 )
+from cubinspec_writer.linker.finalizer.flow import ALL_BARRIERS
 from cubinspec_writer.linker.finalizer.lifetimes import Code, latency, lifetimes
 from cubinspec_writer.linker.finalizer.waits import waits
 
@@ -384,5 +385,7 @@ def _assignment(
         result, operands = (
             given.get((at, is_result), SASS_NO_BARRIER) for is_result in (True, False)
         )
+        if code.instructions[at].waits_for_all:
+            wait = ALL_BARRIERS
         out[code.places[at]] = (result, operands, wait)
     return out

@@ -37,7 +37,7 @@ from cubinspec_generated.codes_sass import (
     SASS_WRITE_BARRIER_MASK,
     SASS_WRITE_BARRIER_SHIFT,
 )
-from cubinspec_generated.tables.sass import THROUGH_TABLE
+from cubinspec_generated.tables.sass import ENDS_BLOCK, THROUGH_TABLE, WAITS_FOR_ALL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 _TESTS = SASS_GUARD_MASK | SASS_BRANCH_UNIFORM_MASK | SASS_BRANCH_CONDITION_MASK
 _TESTS_NOTHING = SASS_ALWAYS << SASS_GUARD_SHIFT | SASS_NO_CONDITION << SASS_BRANCH_CONDITION_SHIFT
 _ENDS = THROUGH_TABLE | {SASS_EXIT}
-_ENDS_BLOCK = (SASS_EXIT, SASS_BSYNC)
+_ENDS_BLOCK = ENDS_BLOCK | {SASS_EXIT, SASS_BSYNC}
+#: Mask of all barriers.
+ALL_BARRIERS = SASS_WAIT_MASK >> SASS_WAIT_SHIFT
 #: Start and factor of the hash FNV-1a, the bytes it is made of, and the places in a set.
 _HASH_START, _HASH_FACTOR = 0x811C9DC5, 0x01000193  # not a spec number: those of FNV-1a
 _HASH_BYTES, _PLACES = 4, 8
@@ -67,18 +69,22 @@ class Instruction:
         write: the barrier that it sets for its result.
         read: the barrier that it sets until its operands are read.
         wait: mask of the barriers that it waits for.
+        waits_for_all: whether it waits for all of them, which `wait` leaves out: that ends no use of
+            a barrier (rule F8).
         target: number of the instruction that it jumps to, or where divergent code joins; -1: none.
         goes_on: whether the next instruction can follow it.
     """
 
-    __slots__ = ("goes_on", "opcode", "read", "target", "wait", "word", "write")
+    __slots__ = ("goes_on", "opcode", "read", "target", "wait", "waits_for_all", "word", "write")
 
     def __init__(self, word: int, number: int) -> None:
         self.word = word
         self.opcode = opcode = word & SASS_OPCODE_MASK
         self.write = (word & SASS_WRITE_BARRIER_MASK) >> SASS_WRITE_BARRIER_SHIFT
         self.read = (word & SASS_READ_BARRIER_MASK) >> SASS_READ_BARRIER_SHIFT
-        self.wait = (word & SASS_WAIT_MASK) >> SASS_WAIT_SHIFT
+        wait = (word & SASS_WAIT_MASK) >> SASS_WAIT_SHIFT
+        self.waits_for_all = wait == ALL_BARRIERS and opcode in WAITS_FOR_ALL
+        self.wait = 0 if self.waits_for_all else wait
         self.target = -1
         self.goes_on = True
         if opcode == SASS_BRA:

@@ -403,6 +403,7 @@ def lifetimes(code: Code) -> list[Lifetime]:
         end = code.last[life.at]
         inside = [at for at in life.waits if life.at < at <= end]
         is_unknown = life.is_result and code.has_unknown_users(life)
+        is_unknown = is_unknown or code.names_nothing(life)
         if not life.shares:
             is_needed = inside and (code.names(life, inside[0]) or code.names_nothing(life))
             if inside and (is_needed or _is_inside(code, inside[0], end)):
@@ -469,7 +470,10 @@ def _over_after(life: Lifetime) -> int:
 
 
 def _let_wait(code: Code, lives: list[Lifetime]) -> None:
-    """Move the clock on where an instruction waits for one of its block that takes longer."""
+    """Move the clock on where an instruction waits for one of its block that takes longer.
+
+    It counts operands as read when an end of a block does, sooner than the choice of a number.
+    """
     waits: dict[int, list[Lifetime]] = {}
     for life in lives:
         end = code.last[life.at]
@@ -479,7 +483,8 @@ def _let_wait(code: Code, lives: list[Lifetime]) -> None:
     late = 0
     for at, cycles in enumerate(code.clock):
         for life in waits.get(at, ()):
-            late = max(late, code.clock[life.at] + latency(life) - cycles)
+            cycles_taken = latency(life) if life.is_result else _over_after(life)
+            late = max(late, code.clock[life.at] + cycles_taken - cycles)
         code.clock[at] = cycles + late
 
 
