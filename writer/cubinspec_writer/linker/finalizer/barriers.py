@@ -146,16 +146,17 @@ class _Numbers:
 class _Chooser:
     """The finalizer's choices in one function."""
 
-    __slots__ = ("_code", "_kept")
+    __slots__ = ("_code", "_far", "_has_textures", "_kept")
 
     def __init__(self, code: Code, lives: list[Lifetime]) -> None:
         self._code = code
-        #: Last instructions of the blocks in which other barriers avoid number 5.
+        self._has_textures = any(life.is_texture for life in lives)
+        #: The number of what takes long and is used in another block, beside textures.
+        self._far = SASS_SHARED_BARRIER - self._has_textures
+        #: Last instructions of the blocks in which other barriers avoid this number.
         self._kept: set[int] = set()
-        if any(life.is_texture for life in lives):
-            self._kept.update(code.last)
         for life in lives:
-            if life.is_far():
+            if life.is_far() and self._shared_number(life) == self._far:
                 self._kept.add(code.last[life.at])
                 at, mask = life.base, life.passed | life.ended
                 while mask:
@@ -164,18 +165,30 @@ class _Chooser:
                     mask >>= 1
                     at += 1
 
+    def _shared_number(self, life: Lifetime) -> int:
+        return SASS_SHARED_BARRIER if life.is_texture else self._far
+
+    def _avoids(self, life: Lifetime, number: int) -> bool:
+        """Whether a number is kept for others in the block of a barrier."""
+        if life.is_far() and number == self._shared_number(life):
+            return False
+        if number == SASS_SHARED_BARRIER and self._has_textures:
+            return True
+        return number == self._far and self._code.last[life.at] in self._kept
+
     def choose(self, life: Lifetime, numbers: _Numbers) -> int:
         """The number that a barrier takes."""
         leaves = life.user < 0
+        pool = _FOR_LONG if life.is_long else _FOR_OTHERS
         if life.is_far():
-            others = [other for other in numbers.active[SASS_SHARED_BARRIER] if other.meets(life)]
-            if any(other.is_far() for other in others):
-                return SASS_SHARED_BARRIER
-            pool: tuple[int, ...] = (SASS_SHARED_BARRIER, *_FOR_LONG)
-        elif self._code.last[life.at] in self._kept or (leaves and not life.is_long):
-            pool = _FOR_LONG if life.is_long else _FOR_OTHERS
-        else:
-            pool = (*(_FOR_LONG if life.is_long else _FOR_OTHERS), SASS_SHARED_BARRIER)
+            shared = self._shared_number(life)
+            others = [other for other in numbers.active[shared] if other.meets(life)]
+            if life.is_texture or any(other.is_far() for other in others):
+                return shared
+            pool = (shared, *pool)
+        elif not leaves or life.is_long:
+            pool = (*pool, SASS_SHARED_BARRIER)
+        pool = tuple(number for number in pool if not self._avoids(life, number))
         if leaves and not life.is_result:
             for number, active in enumerate(numbers.active):
                 pending = [other for other in active if other.is_pending_at(life.at)]
@@ -190,7 +203,7 @@ class _Chooser:
             if not numbers.is_taken(life, number):
                 return number
         # What nothing in the block waits for takes 5 only to share it.
-        if leaves and not life.is_long and self._code.last[life.at] not in self._kept:
+        if leaves and not life.is_long and not self._avoids(life, SASS_SHARED_BARRIER):
             pool = (*pool, SASS_SHARED_BARRIER)
         costs = [self._cost(life, numbers.sharing(life, n), n) for n in pool]
         return pool[costs.index(min(costs))]
@@ -210,9 +223,8 @@ class _Chooser:
         """The lowest number of barriers that wait where this one does; -1: there is none."""
         if life.user in self._code.ends:
             return -1
-        is_kept = self._code.last[life.at] in self._kept and not life.is_far()
         for number, active in enumerate(numbers.active):
-            if number == SASS_SHARED_BARRIER and is_kept:
+            if self._avoids(life, number):
                 continue
             pending = [other for other in active if other.is_pending_at(life.at)]
             alike = sum(self._waits_with(other, life) for other in pending)
