@@ -39,10 +39,12 @@ from __future__ import annotations
 
 from cubinspec_generated.codes_sass import (
     SASS_BARRIERS,
+    SASS_FIRST_BARRIER,
     SASS_FIRST_LONG_BARRIER,
     SASS_NO_BARRIER,
     SASS_SHARED_BARRIER,
 )
+from cubinspec_generated.tables.sass import FIRST_BARRIER
 from cubinspec_writer.linker.finalizer.flow import ALL_BARRIERS
 from cubinspec_writer.linker.finalizer.lifetimes import Code, latency, lifetimes
 from cubinspec_writer.linker.finalizer.waits import waits
@@ -146,11 +148,12 @@ class _Numbers:
 class _Chooser:
     """The finalizer's choices in one function."""
 
-    __slots__ = ("_code", "_far", "_has_textures", "_kept")
+    __slots__ = ("_code", "_far", "_has_groups", "_has_textures", "_kept")
 
     def __init__(self, code: Code, lives: list[Lifetime]) -> None:
         self._code = code
         self._has_textures = any(life.is_texture for life in lives)
+        self._has_groups = any(life.opcode in FIRST_BARRIER for life in lives)
         #: The number of what takes long and is used in another block, beside textures.
         self._far = SASS_SHARED_BARRIER - self._has_textures
         #: Last instructions of the blocks in which other barriers avoid this number.
@@ -174,10 +177,14 @@ class _Chooser:
             return False
         if number == SASS_SHARED_BARRIER and self._has_textures:
             return True
+        if number == SASS_FIRST_BARRIER and self._has_groups:
+            return True
         return number == self._far and self._code.last[life.at] in self._kept
 
     def choose(self, life: Lifetime, numbers: _Numbers) -> int:
         """The number that a barrier takes."""
+        if life.opcode in FIRST_BARRIER:
+            return SASS_FIRST_BARRIER
         leaves = life.user < 0
         pool = _FOR_LONG if life.is_long else _FOR_OTHERS
         if life.is_far():

@@ -30,7 +30,7 @@ from cubinspec_generated.codes_sass import (
     SASS_STALL_SHIFT,
     SASS_WAITABLE_AFTER,
 )
-from cubinspec_generated.tables.sass import NAMES, NAMES_BARRIER, OPERANDS, OUTSIDE
+from cubinspec_generated.tables.sass import NAMES, OPERANDS, OUTSIDE
 from cubinspec_writer.linker.finalizer.barriers import assign
 from cubinspec_writer.linker.finalizer.flow import (
     Instruction,
@@ -73,11 +73,9 @@ def without_stack_load(code: bytes | bytearray) -> tuple[bytes | None, str]:
     if uses or unknown:
         return None, "" if uses else _unknown(unknown)
     instructions = decode(code)
-    unknown = {instruction.opcode for instruction in instructions} - OPERANDS.keys() - NAMES_BARRIER
+    unknown = {instruction.opcode for instruction in instructions} - OPERANDS.keys()
     if unknown:
         return None, _unknown(unknown)
-    if any(instruction.opcode in NAMES_BARRIER for instruction in instructions):
-        return None, "an instruction waits for copies to shared memory"
     set_here = {one.read for one in instructions} | {one.write for one in instructions}
     if not set_here.issubset(_BARRIERS):
         return None, "an instruction sets a barrier that does not exist"
