@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 6f2647d07b68dbfe) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 445032e3c96589bb) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -447,7 +447,7 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x1aa: (Operand('a', 2, None, False),),
     0x1ab: (),
     0x1ac: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), True), Operand('a', 1, None, True)),
-    0x1ae: (Operand('d', 4, None, False), Operand('a', 2, None, False)),
+    0x1ae: (Operand('a', 2, None, False), Operand('c', 2, None, True), Operand('f', 1, None, False)),
     0x1af: (),
     0x1b0: (Operand('c', 1, None, True),),
     0x1b1: (Operand('a', 1, None, False), Operand('c', 1, None, True)),

@@ -196,8 +196,10 @@ class _Chooser:
         elif not leaves or life.is_long:
             pool = (*pool, SASS_SHARED_BARRIER)
         pool = tuple(number for number in pool if not self._avoids(life, number))
-        if leaves and not life.is_result:
+        if leaves and not (life.is_result or self._code.names_nothing(life)):
             for number, active in enumerate(numbers.active):
+                if self._avoids(life, number):
+                    continue
                 pending = [other for other in active if other.is_pending_at(life.at)]
                 alike = sum(self._leaves_together(other, life) for other in pending)
                 if pending and alike == len(pending):
@@ -221,7 +223,7 @@ class _Chooser:
         Both are pending.
         """
         return (
-            not other.is_result
+            not (other.is_result or self._code.names_nothing(other))
             and other.user < 0
             and self._code.last[other.at] == self._code.last[life.at]
         )

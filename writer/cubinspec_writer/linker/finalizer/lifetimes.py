@@ -37,6 +37,7 @@ from cubinspec_generated.tables.sass import (
     RESULT_AFTER,
     RESULT_OVER,
     TEXTURE,
+    WAITS_FOR_ALL,
 )
 from cubinspec_writer.linker.finalizer.flow import blocks, followers, visiting_order
 from cubinspec_writer.linker.finalizer.operands import registers, writes_predicate
@@ -526,14 +527,20 @@ def _find_sharing(found: list[Lifetime]) -> None:
 def _user(code: Code, life: Lifetime, end: int) -> int:
     """The first instruction of the block that has to wait for a lifetime that shares its number.
 
-    It need not wait when an earlier one has waited for the same number.
+    It need not wait when an earlier one has waited for the same number. A fence waits for what has
+    set the number last.
     """
     has_waited = False
+    is_last = True
     for at in range(life.at + 1, end + 1):
         instruction = code.instructions[at]
         waits = instruction.wait >> life.number & 1
         if code.names(life, at) and (waits or (has_waited and code.overtakes(at, life))):
             return at
+        if waits and is_last and instruction.opcode in WAITS_FOR_ALL:
+            return at
         if waits:
             has_waited = True
+        if instruction.sets(life.number):
+            is_last = False
     return -1
