@@ -321,6 +321,11 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
     """
     code = Code(instructions)
     before = lifetimes(code)
+    code.counted = [
+        (at, number)
+        for at, number in code.counted
+        if any(life.number == number and life.is_pending_at(at) for life in before[1:])
+    ]
     chooser = _Chooser(code, before)
     after = [life.copy() for life in before]
     old, new = _Numbers(code), _Numbers(code)

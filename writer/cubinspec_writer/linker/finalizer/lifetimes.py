@@ -159,10 +159,12 @@ class Code:
         loops: the instructions that code goes back to.
         waits: for every barrier the instructions that wait for it. WARPSYNC.COLLECTIVE waits for
             what ENDCOLLECTIVE waits for again; only that counts.
+        waits_for_all: the instructions that wait for all barriers.
         collective: every WARPSYNC.COLLECTIVE.
         ends: every ENDCOLLECTIVE.
         registers: for every instruction what it writes and reads.
-        counted: every DEPBAR, and the barrier whose pending operations it counts.
+        counted: every DEPBAR, and the barrier whose pending operations it counts; `assign` leaves out
+            those behind which nothing is pending.
         explained: instruction and barrier that it waits for -> what set it: the instruction, and
             whether for its result.
         clock: for every instruction the cycles in front of it, without waits, if code ran straight.
@@ -181,6 +183,7 @@ class Code:
         "places",
         "registers",
         "waits",
+        "waits_for_all",
     )
 
     def __init__(self, instructions: list[Instruction]) -> None:
@@ -211,6 +214,7 @@ class Code:
             if one.opcode == SASS_DEPBAR
         ]
         self.waits: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
+        self.waits_for_all = [at for at, one in enumerate(instructions) if one.waits_for_all]
         self.clock: list[int] = []
         self.loops = frozenset(
             to for at, found in enumerate(self.after) for to in found if to <= at
@@ -388,7 +392,11 @@ def set_barriers(code: Code) -> list[Lifetime]:
         for number, is_result in ((instruction.read, False), (instruction.write, True)):
             if number < SASS_NO_BARRIER:
                 life = Lifetime(at, instruction.opcode, number, is_result)
-                life.waits = life.input_waits = code.measure(life, code.waits[number])
+                stops = code.waits[number]
+                if code.names_nothing(life):
+                    # The fence that sets it belongs to the instruction behind that waits for all.
+                    stops = sorted({*stops, *code.waits_for_all})
+                life.waits = life.input_waits = code.measure(life, stops)
                 for wait in life.waits:
                     code.explained.setdefault((wait, number), []).append((at, is_result))
                 found.append(life)
