@@ -434,6 +434,8 @@ def lifetimes(code: Code) -> list[Lifetime]:
             # It is not over, so the end needs it, as a branch needs a predicate.
             life.user = end
             continue
+        if life.shares and not life.is_result and life.over_at == end and not code.names_nothing(life) and any(life.at < at < end and not code.names(life,at) for at in life.waits):
+            life.waits = code.measure(life, [end])
         if life.shares and life.is_result and not code.has_unknown_users(life):
             if life.over_at == end:
                 life.waits = code.measure(life, [end])
