@@ -16,7 +16,8 @@ exactly the instructions of the SASS section in 16,174 of 16,174 functions that 
 The offset of a Mercury relocation counts bytes of Mercury code. Where an instruction starts there
 cannot be computed, as the capsule does not give the length of the items without a record. So the
 item is found through the SASS relocation of the same symbol with the same ordinal number, and the
-relocated field is in the last unit of the instruction.
+relocated field is in the last unit of the instruction. Where ptxas moved instructions, that is another
+item; a field that is not empty is none of a relocation and stays.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_generated.codes_sizes import SIZEOF_CAPSULE_HEADER
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.library.fields import actions_of, field_value, write_field
+from cubinspec_writer.linker.library.fields import actions_of, field_value, read_field, write_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -177,5 +178,8 @@ def patch(
         for action in actions:
             if place + (action.bit + action.width + 7) // 8 > at + length:
                 raise UnsupportedLinkError("a relocation across the end of a Mercury instruction")
+            # Where the item is not that of the relocation, another value stands there.
+            if read_field(code.data, place, action):
+                continue
             value = slots.get(reloc.symbol, reloc.symbol.value) + reloc.addend
             write_field(code.data, place, action, field_value(action, value))
