@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 445032e3c96589bb) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 fe06ae6e43deb796) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -422,7 +422,7 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x186: (Operand('a', 2, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('c', 2, None, True)),
     0x187: (Operand('a', 1, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False)),
     0x188: (Operand('a', 1, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('c', 1, None, True, (), 0x80000000000000000000000)),
-    0x189: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False, (1, 2, 4))),
+    0x189: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False, (1, 2)), Operand('c', 1, None, False, (1, 4))),
     0x18a: (Operand('d', 2, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, True)),
     0x18b: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, False)),
     0x18c: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False)),
