@@ -83,9 +83,9 @@ def expand(text: str) -> list[str]:
 
 
 @cache
-def families() -> tuple[Family, ...]:
-    """The table."""
-    rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))["families"]
+def families(file: Path = _FILE) -> tuple[Family, ...]:
+    """The table, or another one of its form."""
+    rows = yaml.safe_load(file.read_text(encoding="utf-8"))["families"]
     return tuple(map(_family, rows))
 
 
