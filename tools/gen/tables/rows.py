@@ -230,7 +230,11 @@ OPERAND = RowClass(
     "Operand",
     "An operand of a SASS instruction that can be a register.",
     (
-        Field("name", "str", "d (the result), e (a second result), f (read in place of d), a to c, g or h"),
+        Field(
+            "name",
+            "str",
+            "d (the result), e (a second result), f (read in place of d), a to c, g or h",
+        ),
         Field("registers", "int", "number of registers, at most"),
         Field("count", "RegisterCount | None", "what tells the number exactly"),
         Field("is_uniform", "bool", "whether it is a uniform register"),

@@ -2,17 +2,16 @@
 
     python -m tools.linkcases.sweep.schedules [--arch 100a,120a] [--family TEXT]
 
-Every form that ptxas takes stands in six kernels: behind a load, in code that not all threads run, in
-a loop, among results that take all numbers, both of that, and twice with other registers between. Each
-has a loop behind it, so that the load of the stack pointer sets a barrier (rule F8). A kernel is
-the same, stays as it is with a reason in the map (rule X1), or differs in silence. The exit status is 1
-if one differs in silence.
+Every form that ptxas takes stands in six kernels: behind a load, in code that not all threads run,
+in a loop, among results that take all numbers, both of that, and twice with other registers
+between. Each has a loop behind it, so that the load of the stack pointer sets a barrier (rule F8).
+A kernel is the same, stays as it is with a reason in the map (rule X1), or differs in silence. The
+exit status is 1 if one differs in silence.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import tempfile
 from collections import Counter
@@ -21,8 +20,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cubinspec_writer.linker import link
-from cubinspec_writer.linker.diagnostics import LinkError
 from cubinspec_writer.linker.command import linker_note
+from cubinspec_writer.linker.diagnostics import LinkError
 from tools import oracle
 from tools.linkcases import ptxsweep
 from tools.linkcases.functions import code_of
@@ -146,7 +145,9 @@ def _compare(arch: str, folder: Path) -> Iterator[tuple[str, str, str]]:
         yield from ((name, "kept", str(error)) for name in theirs)
         return
     ours = code_of(result.bytes, "ours")
-    reasons = {one["name"]: one["unfinished"] for one in result.map["kernels"] if "unfinished" in one}
+    reasons = {
+        one["name"]: one["unfinished"] for one in result.map["kernels"] if "unfinished" in one
+    }
     for name, code in theirs.items():
         if ours.get(name) == code:
             yield name, "unchanged" if before.get(name) == code else "same", ""

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 d9d65ca68ef3bb8d) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 cfa3b59b0e67eb8c) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -267,7 +267,7 @@ ENDS_BLOCK: frozenset[int] = frozenset((0x001,))
 WAITS_FOR_ALL: frozenset[int] = frozenset((0x118, 0x18f,))
 """Opcodes: where it waits for all barriers, none of them counts as waited for."""
 
-ONCE_SHORT: frozenset[int] = frozenset((0x046, 0x112, 0x141, 0x144, 0x145, 0x158, 0x184,))
+ONCE_SHORT: frozenset[int] = frozenset((0x046, 0x106, 0x112, 0x141, 0x144, 0x145, 0x158, 0x184,))
 """Opcodes: CUDA 12.8 gives it a short record in a capsule, later toolkits none (rule O7)."""
 
 OPERANDS: dict[int, tuple[Operand, ...]] = {
@@ -709,6 +709,7 @@ MERCURY_LENGTHS: dict[int, MercuryLength] = {
     0x224: MercuryLength(0x4000000000000000000, 0x0),
     0xc24: MercuryLength(0x4000000000000000000, 0x0),
     0xe24: MercuryLength(0x4000000000000000000, 0x0),
+    0x22a: MercuryLength(0x7f000000000000000000000, 0x3f000000000000000000000),
     0x28c: MercuryLength(0x78001000000000000000000, 0x38000000000000000000000),
     0x290: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
     0x292: MercuryLength(0xff0000000000000000, 0xff0000000000000000),

@@ -16,8 +16,8 @@ exactly the instructions of the SASS section in 16,174 of 16,174 functions that 
 The offset of a Mercury relocation counts bytes of Mercury code. Where an instruction starts there
 cannot be computed, as the capsule does not give the length of the items without a record. So the
 item is found through the SASS relocation of the same symbol with the same ordinal number, and the
-relocated field is in the last unit of the instruction. Where ptxas moved instructions, that is another
-item; a field that is not empty is none of a relocation and stays.
+relocated field is in the last unit of the instruction. Where ptxas moved instructions, that is
+another item; a field that is not empty is none of a relocation and stays.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ from cubinspec_generated.codes_sass import (
     SASS_OPERATION_MASK,
     SASS_SLOW_FSETP,
     SASS_TENSOR_INTEGERS,
-    SASS_TENSOR_KIND_MASK,
-    SASS_TENSOR_KIND_SHIFT,
     SASS_TENSOR_PRODUCT,
+    SASS_TENSOR_VALUES_MASK,
+    SASS_TENSOR_VALUES_SHIFT,
 )
 from cubinspec_generated.tables.sass import SLOW
 from cubinspec_writer.linker.finalizer.flow import words_of
@@ -85,6 +85,6 @@ def _has_integers(code: bytes) -> bool:
         return False
     return any(
         word & SASS_OPCODE_MASK == SASS_TENSOR_PRODUCT
-        and word & SASS_TENSOR_KIND_MASK == SASS_TENSOR_INTEGERS << SASS_TENSOR_KIND_SHIFT
+        and word & SASS_TENSOR_VALUES_MASK == SASS_TENSOR_INTEGERS << SASS_TENSOR_VALUES_SHIFT
         for word in words_of(code)
     )

@@ -69,8 +69,8 @@ class Instruction:
         write: the barrier that it sets for its result.
         read: the barrier that it sets until its operands are read.
         wait: mask of the barriers that it waits for.
-        waits_for_all: whether it waits for all of them, which `wait` leaves out: that ends no use of
-            a barrier (rule F8).
+        waits_for_all: whether it waits for all of them, which `wait` leaves out: that ends no use
+            of a barrier (rule F8).
         target: number of the instruction that it jumps to, or where divergent code joins; -1: none.
         goes_on: whether the next instruction can follow it.
     """

@@ -163,8 +163,8 @@ class Code:
         collective: every WARPSYNC.COLLECTIVE.
         ends: every ENDCOLLECTIVE.
         registers: for every instruction what it writes and reads.
-        counted: every DEPBAR, and the barrier whose pending operations it counts; `assign` leaves out
-            those behind which nothing is pending.
+        counted: every DEPBAR, and the barrier whose pending operations it counts; `assign` leaves
+            out those behind which nothing is pending.
         explained: instruction and barrier that it waits for -> what set it: the instruction, and
             whether for its result.
         clock: for every instruction the cycles in front of it, without waits, if code ran straight.
@@ -434,7 +434,13 @@ def lifetimes(code: Code) -> list[Lifetime]:
             # It is not over, so the end needs it, as a branch needs a predicate.
             life.user = end
             continue
-        if life.shares and not life.is_result and life.over_at == end and not code.names_nothing(life) and any(life.at < at < end and not code.names(life,at) for at in life.waits):
+        if (
+            life.shares
+            and not life.is_result
+            and life.over_at == end
+            and not code.names_nothing(life)
+            and any(life.at < at < end and not code.names(life, at) for at in life.waits)
+        ):
             life.waits = code.measure(life, [end])
         if life.shares and life.is_result and not code.has_unknown_users(life):
             if life.over_at == end:
