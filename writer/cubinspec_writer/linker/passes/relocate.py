@@ -153,7 +153,7 @@ def run(
             if pool is not None and pool.nobits_size and target.owner not in shared.dynamic_start:
                 _check_arrays(diagnostics, resolved)
             listing = relocations.resolved[target].relocs
-            listing += [r for r in resolved if _is_listed(job, shared, target, r)]
+            listing += [r for r in resolved if _is_listed(job, shared, values, target, r)]
     _close_lists(relocations)
 
 
@@ -469,12 +469,18 @@ def _kind_here(job: Job, sections: Sections, shared: SharedMemory, symbol: Symbo
     return _target_kind(symbol)
 
 
-def _is_listed(job: Job, shared: SharedMemory, target: OutSection, reloc: Reloc) -> bool:
+def _is_listed(
+    job: Job, shared: SharedMemory, values: _Values, target: OutSection, reloc: Reloc
+) -> bool:
     """Whether `--preserve-relocs` lists an applied entry: from sm_100 on, only shared variables.
 
     Rules P1, P5.
     """
     symbol = reloc.symbol
+    if columns.APPLY.get(reloc.r_type) == "lockstep":
+        return values.runs_in_lockstep()
+    if symbol.kind in HANDLE_KINDS:
+        return job.options.relocatable and not job.family.capsule
     is_array = symbol.space == STO_CUDA_SHARED and not symbol.is_defined
     if is_array and target.owner in shared.dynamic_start and not debugger_sees(job.options):
         return False
@@ -482,8 +488,7 @@ def _is_listed(job: Job, shared: SharedMemory, target: OutSection, reloc: Reloc)
         return has_place(shared, symbol) and (
             not job.family.capsule or symbol.space == STO_CUDA_SHARED
         )
-    is_handle = job.options.relocatable and symbol.kind in HANDLE_KINDS
-    return not job.family.capsule and (is_handle or symbol.section is not None)
+    return not job.family.capsule and symbol.section is not None
 
 
 def _is_lost(symbol: Symbol) -> bool:
@@ -545,7 +550,7 @@ class _Values:
         offset = reloc.offset
         actions = fields.actions_of(r_type)
         if columns.APPLY.get(r_type) == "lockstep":
-            for action in actions if self._runs_in_lockstep() else ():
+            for action in actions if self.runs_in_lockstep() else ():
                 value = addend if action.value == "addend" else 0
                 fields.write_field(data, offset, action, value)
             return
@@ -603,7 +608,7 @@ class _Values:
                 raise UnsupportedLinkError(f"{what} ('{owner.name}')")
         return first
 
-    def _runs_in_lockstep(self) -> bool:
+    def runs_in_lockstep(self) -> bool:
         """Whether all inputs were compiled for targets without independent thread scheduling.
 
         Rule O2.
