@@ -74,7 +74,6 @@ from cubinspec_generated.codes import (
     STT_SECTION,
 )
 from cubinspec_generated.columns import RANK_OF_NAME, RANK_OF_OTHERS, RANK_OF_TYPE
-from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.outsymbols import (
     bits_of_functions,
     is_nameless,
@@ -97,6 +96,7 @@ if TYPE_CHECKING:
 
     from cubinspec.format.layout import Loaded
     from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.diagnostics import LinkError
     from cubinspec_writer.linker.state import Job, LinkState
 
 #: No real file comes near; inputs that ask for more are broken.
@@ -320,7 +320,7 @@ class _DirectWriter:
                 found = [section.index for section in run]
                 indices += found
                 if 0 in found:
-                    raise _not_linked(run[found.index(0)])
+                    raise _not_linked(state)
                 stored = [far[index] for index in found] if far else found
                 names = map(place_of, [section.name for section in run])
                 zeros = [0] * len(run)
@@ -332,7 +332,7 @@ class _DirectWriter:
                 section = symbol.section
                 index = section.index if section is not None else 0
                 if section is not None and not index:
-                    raise _not_linked(section, symbol.name)
+                    raise _not_linked(state)
                 in_globals += symbol.in_globals
                 if symbol.kind == STT_FUNC and function_bits is not None:
                     info = symbol.bind << ST_BIND_SHIFT | STT_FUNC
@@ -599,7 +599,6 @@ def _runs(values: list[int]) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], len(values)], strict=True)) if starts else []
 
 
-def _not_linked(section: OutSection, name: str | None = None) -> UnsupportedLinkError:
-    """A symbol names a section that is not in the output."""
-    name = section.name if name is None else name
-    return UnsupportedLinkError(f"symbol '{name}' in section '{section.name}', which is not linked")
+def _not_linked(state: LinkState) -> LinkError:
+    """A symbol names a section that is not in the output (rule R17)."""
+    return state.diagnostics.fatal("Internal error: reference to deleted section")
