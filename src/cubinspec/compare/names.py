@@ -13,6 +13,8 @@ _KEPT = 1 << 16
 # sees: `_GLOBAL__N__c844b41b_7_anon_cu__Z2goPi` (anonymous namespaces), `__nv_static_27__…`,
 # `_INTERNAL_…`: hash, length and name of the file, and at times a second hash with a number.
 _START = re.compile(r"(_GLOBAL__N__|__nv_static_\d+__|_INTERNAL_)([0-9a-f]{8})_(\d+)_")
+#: The same in bytes.
+HASHED_START = re.compile(_START.pattern.encode())
 #: One of these is in each name with such a hash.
 HASHED = (b"_GLOBAL__N__", b"__nv_static_", b"_INTERNAL_")
 _SECOND = re.compile(r"_[0-9a-f]{8}(_\d+)?(?=_|$)")

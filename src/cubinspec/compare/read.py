@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from cubinspec.compare.digest import digest
 from cubinspec.compare.facts import ImageFacts, image_facts
-from cubinspec.compare.names import HASHED, without_hashes
+from cubinspec.compare.names import HASHED, HASHED_START, without_hashes
 from cubinspec.containers.arena import Arena
 from cubinspec.errors import CubinError
 from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, usable_cores, work_on_file
@@ -279,11 +279,12 @@ def _first_difference(one: memoryview, other: memoryview) -> tuple[int, int] | N
         Both places; ``None`` when debug data, which do not matter, begin before.
     """
     at = at_too = 0
+    renamed: dict[bytes, bytes] = {}
     while True:
         lines, lines_too = _whole_lines(one, at), _whole_lines(other, at_too)
         if not lines or not lines_too:
             return at, at_too
-        if _say_the_same(lines, lines_too):
+        if _say_the_same(lines, lines_too, renamed):
             at, at_too = at + len(lines), at_too + len(lines_too)
             continue
         rows, rows_too = lines[:-1].split(b"\n"), lines_too[:-1].split(b"\n")
@@ -301,11 +302,19 @@ def _whole_lines(data: memoryview, at: int) -> bytes:
     return lines[: lines.rfind(b"\n") + 1]
 
 
-def _say_the_same(lines: bytes, lines_too: bytes) -> bool:
-    """Whether lines of PTX, none of debug data, differ in what does not matter; in doubt no."""
+def _say_the_same(lines: bytes, lines_too: bytes, renamed: dict[bytes, bytes]) -> bool:
+    """Whether lines of PTX, none of debug data, differ in what does not matter; in doubt no.
+
+    Args:
+        renamed: beginnings of names with a hash and what stands for them in the other text, as far
+            as they were met; most texts have one.
+    """
     if _SECTION in lines or _SECTION in lines_too or _BETWEEN in lines or _BETWEEN in lines_too:
         return False
-    if lines == lines_too:
+    known = lines
+    for start, start_too in renamed.items():
+        known = known.replace(start, start_too)
+    if known == lines_too:
         return True
     rows, rows_too = lines.split(b"\n"), lines_too.split(b"\n")
     if len(rows) != len(rows_too):
@@ -313,6 +322,9 @@ def _say_the_same(lines: bytes, lines_too: bytes) -> bool:
     unlike = [pair for pair in zip(rows, rows_too, strict=True) if pair[0] != pair[1]]
     line = b"\n%b\n" % _BETWEEN
     old, new = (_essence(line.join(side)) for side in zip(*unlike, strict=True))
+    if old == new and not renamed:
+        starts = [[found[0] for found in HASHED_START.finditer(row)] for row in unlike[0]]
+        renamed.update(zip(*starts, strict=False))
     return old == new
 
 
