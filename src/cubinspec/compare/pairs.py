@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 #: One of so many functions without a counterpart: names of sections are read all together.
 _MANY = 4
+#: Bytes of code in which most code that changed differs.
+_FIRST_BYTES = 512
 #: Sections whose bytes name symbols by their numbers, or texts by their places.
 _NAMING_TYPES = UNIFIED_ENTRY_TYPES | {codes.SHT_CUDA_METADATA}
 
@@ -304,6 +306,9 @@ class _Looks:
                 continue
             at += start
             at_too += start_too
+            some = min(size, _FIRST_BYTES)
+            if bytes(data[at : at + some]) != bytes(data_too[at_too : at_too + some]):
+                continue
             body = bytes(data[at : at + size])
             # reading the facts reports a section that is cut off
             same = body == bytes(data_too[at_too : at_too + size])
