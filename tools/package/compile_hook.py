@@ -14,7 +14,6 @@ import importlib.util
 import json
 import marshal
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -136,14 +135,13 @@ def imports(name: str, tree: ast.Module) -> list[str]:
 
     A package comes before what is in it, also where it imports that itself.
     """
-    found = []
+    words = name.split(".")
+    found = [".".join(words[:count]) for count in range(1, len(words))]
     for node in tree.body:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    packages = ["".join(part) for part in accumulate(re.findall(r"\w+\.?", name))]
-    found = [*(package.rstrip(".") for package in packages[:-1]), *found]
     return [need for need in found if need != name and not need.startswith(f"{name}.")]
 
 
