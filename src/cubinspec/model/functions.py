@@ -1,7 +1,4 @@
-"""All functions of a cubin, and the list of them that users get.
-
-mypyc compiles `cubinspec.model.function`, and no list with methods of its own.
-"""
+"""All functions of a cubin, and the list of them that users get."""
 
 from __future__ import annotations
 
