@@ -416,16 +416,22 @@ class MercuryLength(Row):
 
     Attributes:
         mask: bits of the fields in place.
-        short: their values in the short form, in place.
+        values: values of these fields, in place.
+        units: length in units where the fields have these values.
+        other: length in units where they have not.
     """
 
-    __slots__ = ("mask", "short")
-    __match_args__ = ("mask", "short")
+    __slots__ = ("mask", "values", "units", "other")
+    __match_args__ = ("mask", "values", "units", "other")
 
     def __init__(
         self,
         mask: int,
-        short: int,
+        values: int,
+        units: int,
+        other: int,
     ) -> None:
         self.mask: int = mask
-        self.short: int = short
+        self.values: int = values
+        self.units: int = units
+        self.other: int = other

@@ -675,7 +675,8 @@ def sass_rules(tables: Tables) -> Iterator[Fault]:
         if field["bit"] + field["width"] > _INSTRUCTION_BITS:
             yield ("fields", index), f"{field['name']} leaves the instruction"
     yield from unknown_words(data["sizes"], "field", widths, ("sizes",), "field")
-    yield from unknown_words(data["lengths"], "short", widths, ("lengths",), "field")
+    for form in ("short", "long"):
+        yield from unknown_words(data["lengths"], form, widths, ("lengths",), "field")
     for index, size in enumerate(data["sizes"]):
         if len(size["registers"]) != 1 << widths.get(size["field"], 0):
             yield ("sizes", index), f"{size['name']} has no number for every value of its field"

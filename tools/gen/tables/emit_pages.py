@@ -680,8 +680,12 @@ def _sass(data: Mapping[str, Any]) -> list[str]:
     ]
     lengths: list[Column] = [
         ("name", _named("name")),
-        ("fields", _names("short")),
-        ("values in the short form", lambda entry: ", ".join(map(str, entry["short"].values()))),
+        (
+            "fields",
+            lambda e: ", ".join(f"`{name}`" for name in (*e.get("short", ()), *e.get("long", ()))),
+        ),
+        ("values in the short form", lambda e: ", ".join(map(str, e.get("short", {}).values()))),
+        ("values in the long form", lambda e: ", ".join(map(str, e.get("long", {}).values()))),
         *_VALUES[2:],
     ]
     unknown = {"name": "any", "operands": data["any_operands"]}

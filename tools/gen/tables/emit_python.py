@@ -509,12 +509,13 @@ def _mercury_lengths(data: Mapping[str, Any], module: _Module) -> None:
     shift = fields["form"]["bit"]
     rules = {}
     for rule in data["lengths"]:
-        mask = short = 0
-        for name, value in rule["short"].items():
+        mask = values = 0
+        for name, value in (rule.get("short") or rule["long"]).items():
             field = fields[name]
             mask |= ((1 << field["width"]) - 1) << field["bit"]
-            short |= value << field["bit"]
-        rules[rule["name"]] = row(LENGTH, Literal(hex(mask)), Literal(hex(short)))
+            values |= value << field["bit"]
+        units = (1, 2) if "short" in rule else (2, 1)
+        rules[rule["name"]] = row(LENGTH, Literal(hex(mask)), Literal(hex(values)), *units)
     known = [
         (_hex(entry["opcode"] | form << shift, 3), units)
         for entry in data["opcodes"]

@@ -247,7 +247,9 @@ LENGTH = RowClass(
     "The fields of a SASS instruction that tell the length of its Mercury instruction.",
     (
         Field("mask", "int", "bits of the fields in place"),
-        Field("short", "int", "their values in the short form, in place"),
+        Field("values", "int", "values of these fields, in place"),
+        Field("units", "int", "length in units where the fields have these values"),
+        Field("other", "int", "length in units where they have not"),
     ),
 )
 CLASSES = (

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 cfa3b59b0e67eb8c) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 61d75f34c73a3ea2) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -633,6 +633,7 @@ MERCURY_UNITS: dict[int, int] = {
     0x846: 2,
     0x248: 1,
     0x848: 2,
+    0xc48: 1,
     0x276: 2,
     0x882: 1,
     0xc82: 1,
@@ -662,6 +663,7 @@ MERCURY_UNITS: dict[int, int] = {
     0x306: 1,
     0x307: 1,
     0x308: 1,
+    0x908: 1,
     0x309: 1,
     0xd09: 1,
     0x310: 1,
@@ -674,7 +676,6 @@ MERCURY_UNITS: dict[int, int] = {
     0x942: 1,
     0x343: 2,
     0x944: 2,
-    0x945: 1,
     0x946: 1,
     0x547: 2,
     0x947: 2,
@@ -700,19 +701,20 @@ MERCURY_UNITS: dict[int, int] = {
 """Length of the Mercury instruction in units, by opcode with form."""
 
 MERCURY_LENGTHS: dict[int, MercuryLength] = {
-    0x20c: MercuryLength(0x78001000000000000000000, 0x38000000000000000000000),
-    0xc0c: MercuryLength(0x78001000000000000000000, 0x38000000000000000000000),
-    0x210: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
-    0xc10: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
-    0x212: MercuryLength(0xff0000000000000000, 0xff0000000000000000),
-    0xc12: MercuryLength(0xff0000000000000000, 0xff0000000000000000),
-    0x224: MercuryLength(0x4000000000000000000, 0x0),
-    0xc24: MercuryLength(0x4000000000000000000, 0x0),
-    0xe24: MercuryLength(0x4000000000000000000, 0x0),
-    0x22a: MercuryLength(0x7f000000000000000000000, 0x3f000000000000000000000),
-    0x28c: MercuryLength(0x78001000000000000000000, 0x38000000000000000000000),
-    0x290: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000),
-    0x292: MercuryLength(0xff0000000000000000, 0xff0000000000000000),
+    0x20c: MercuryLength(0x78001000000000000000000, 0x38000000000000000000000, 1, 2),
+    0xc0c: MercuryLength(0x78001000000000000000000, 0x38000000000000000000000, 1, 2),
+    0x210: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000, 1, 2),
+    0xc10: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000, 1, 2),
+    0x212: MercuryLength(0xff0000000000000000, 0xff0000000000000000, 1, 2),
+    0xc12: MercuryLength(0xff0000000000000000, 0xff0000000000000000, 1, 2),
+    0x224: MercuryLength(0x4000000000000000000, 0x0, 1, 2),
+    0xc24: MercuryLength(0x4000000000000000000, 0x0, 1, 2),
+    0xe24: MercuryLength(0x4000000000000000000, 0x0, 1, 2),
+    0x22a: MercuryLength(0x7f000000000000000000000, 0x3f000000000000000000000, 1, 2),
+    0x28c: MercuryLength(0x78001000000000000000000, 0x38000000000000000000000, 1, 2),
+    0x290: MercuryLength(0x4ff0000000000000000, 0xff0000000000000000, 1, 2),
+    0x292: MercuryLength(0xff0000000000000000, 0xff0000000000000000, 1, 2),
+    0x945: MercuryLength(0x3000000000000000000, 0x0, 2, 1),
 }
 """What tells whether the Mercury instruction has one unit or two, by opcode with form."""
 

@@ -81,7 +81,7 @@ def _units(capsule: bytes, item: capsules.Item, word: int) -> int:
     operation = word & SASS_OPERATION_MASK
     length = MERCURY_LENGTHS.get(operation)
     if length is not None:
-        return 1 if word & length.mask == length.short else 2
+        return length.units if word & length.mask == length.values else length.other
     return MERCURY_UNITS.get(operation, 0)
 
 
