@@ -288,7 +288,8 @@ def _join_common(job: Job, registered: Symbol, obj: InputObject, row: InSymbol) 
         if row.size > registered.size:
             registered.size, registered.definition = row.size, (obj, row)
     elif job.toolkit.definitions_beat_commons or _joins_initial(registered, obj, row):
-        if registered.common:
+        is_claimed = bool(registered.replaced) and row.bind == STB_WEAK
+        if registered.common and not is_claimed:
             _define(registered, obj, row)
     elif not registered.common:
         bind = registered.bind
