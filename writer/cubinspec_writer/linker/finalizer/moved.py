@@ -9,7 +9,7 @@ instructions: at least 9, at most 16 of them (rule F12).
 
 from __future__ import annotations
 
-from cubinspec_generated.codes_sass import SASS_BYTES, SASS_LEPC, SASS_LINE, SASS_OPCODE_MASK
+from cubinspec_generated.codes_sass import SASS_BYTES, SASS_LINE, SASS_OPCODE_MASK
 from cubinspec_generated.tables.sass import RELATIVE
 from cubinspec_writer.linker.finalizer.flow import encode, target_of, with_target, words_of
 
@@ -106,6 +106,6 @@ class Moved:
         target = target_of(word, number)
         if target == number + 1:
             return word
-        if word & SASS_OPCODE_MASK == SASS_LEPC or not 0 <= target < len(self._runs):
+        if not 0 <= target < len(self._runs):
             raise UnknownCodeError(f"instruction {number} names a place in an unknown way")
         return with_target(word, new, self._runs[target])
