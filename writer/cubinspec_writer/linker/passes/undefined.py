@@ -7,6 +7,7 @@ from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHF_INFO_LINK,
     STB_GLOBAL,
+    STO_CUDA_GLOBAL,
     STO_CUDA_SHARED,
     STT_CUDA_OBJECT,
     STT_CUDA_SAMPLER,
@@ -38,13 +39,13 @@ def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, unified:
     """Report an error for every name that nothing defines, then what the index lacks."""
     if job.index is None and unified.mismatch is not None:
         raise diagnostics.fatal(unified.mismatch)
-    for text in _messages(objects, variables=not job.options.undefined_globals):
+    for text in _messages(objects, all_variables=not job.options.undefined_globals):
         diagnostics.error(text)
     if unified.mismatch is not None:
         raise diagnostics.fatal(unified.mismatch)
 
 
-def _messages(objects: list[InputObject], *, variables: bool) -> list[str]:
+def _messages(objects: list[InputObject], *, all_variables: bool) -> list[str]:
     """A message for every name that live code or data needs and nothing defines.
 
     They come in the order of merging: functions of the first input, its variables, and so on.
@@ -52,7 +53,7 @@ def _messages(objects: list[InputObject], *, variables: bool) -> list[str]:
     Rule M7.
 
     Args:
-        variables: whether variables need a definition.
+        all_variables: whether those of global memory need a definition, too (rule M6).
     """
     seen: dict[Symbol, str] = {}
     wanting: list[tuple[InSymbol, Symbol]] = []
@@ -64,7 +65,7 @@ def _messages(objects: list[InputObject], *, variables: bool) -> list[str]:
             if (symbol := bound[row.index]) is not None
             and symbol.definition is None
             and _is_missing(symbol)
-            and (variables or symbol.kind == STT_FUNC)
+            and (all_variables or symbol.kind == STT_FUNC or symbol.space != STO_CUDA_GLOBAL)
         ]
         wanting += found
         missing = {row.index for row, _ in found}
