@@ -8,7 +8,7 @@ offsets are bytes.
 from __future__ import annotations
 
 from cubinspec.format.attributes import RecordSplitter
-from cubinspec.format.notes import CUINFO, CUVER, virtual_in
+from cubinspec.format.notes import CUINFO, CUVER, toolkit_in, virtual_in
 from cubinspec.format.packing import align_up
 from cubinspec.values import final
 from cubinspec_generated.codes import (
@@ -168,6 +168,12 @@ class InputObject:
             if found is not None:
                 return found
         return (self.flags & EF_CUDA_VIRTUAL_SM_MASK) >> EF_CUDA_VIRTUAL_SM_SHIFT or None
+
+    @property
+    def toolkit(self) -> int:
+        """The number of the toolkit in its CUDA note; 0 without one, as before CUDA 13."""
+        found = (s for s in self.of_type(SHT_NOTE) if s.name == CUINFO)
+        return next((toolkit_in(section.data) for section in found), 0)
 
     def place(self, section: int) -> tuple[OutSection, int] | None:
         """Where a section went; None, too, for the reserved numbers."""

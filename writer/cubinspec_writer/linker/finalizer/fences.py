@@ -90,7 +90,8 @@ _LONGEST_NOP = with_barriers(
     SASS_NO_BARRIER,
     0,
 )
-_LONGEST_NOP_BYTES = _LONGEST_NOP.to_bytes(SASS_BYTES, "little")
+#: Time and hint of an instruction.
+_LONGEST = SASS_STALL_MASK | SASS_YIELDS
 #: `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` without guard; what follows starts after 0 or 6 cycles.
 _WAITS = tuple(
     with_barriers(word, SASS_NO_BARRIER, SASS_NO_BARRIER, 0)
@@ -148,20 +149,19 @@ def has_idle_sync(code: bytes) -> bool:
 def rest_last(code: bytes) -> bytes:
     """Code in which the last of some NOPs that only let time pass has the shortest time.
 
-    Before CUDA 13 that was the first of them (rule F17).
+    Before CUDA 13 that was the first of them, and it could yield (rule F17).
     """
-    if _LONGEST_NOP_BYTES not in code:
-        return code
     words = words_of(code)
-    for at in range(1, len(words) - 1):
-        first, following = words[at : at + 2]
-        is_first = words[at - 1] & _MEANING != SASS_PLAIN_NOP
-        if not is_first or following != _LONGEST_NOP or not _lets_time_pass(first):
+    for at in range(1, len(words)):
+        before, first = words[at - 1], words[at]
+        is_first = before & _MEANING != SASS_PLAIN_NOP and before & _LONGEST == SASS_STALL_MASK
+        if not is_first or not _lets_time_pass(first):
             continue
-        last = at + 1
+        last = at
         while last + 1 < len(words) and words[last + 1] == _LONGEST_NOP:
             last += 1
-        words[at], words[last] = _LONGEST_NOP, first & ~SASS_YIELDS
+        words[at] = _LONGEST_NOP
+        words[last] = first & ~SASS_YIELDS
     return encode(words)
 
 
@@ -198,6 +198,7 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
         raise UnknownCodeError("a capsule with another number of instructions")
     kept = _kept(code.capsule, items, words)
     removed: set[int] = set()
+    joined: set[int] = set()
     added: dict[int, tuple[int, ...]] = {}
     new: dict[int, tuple[int, bytes] | None] = {}
     for number, item in enumerate(items[:-1]):
@@ -209,7 +210,7 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
                 record = code.capsule[item.start : item.end]
                 new[number] = (item.count - len(gone), record)
         if _is_idle_sync(run):
-            removed.add(item.number + 1)
+            joined.add(item.number + 1)
             words[item.number] = _with_time_of(*run)
             new[number] = (1, _shortened(code.capsule[item.start : item.end]))
         if not has_debug and item.count > 1 and _is_waiting_end(run, code.capsule, item):
@@ -227,7 +228,7 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
             new[number] = (1 + len(waits), record)
     if not new:
         return None
-    moved = Moved(len(code.sass), last.number, removed, added)
+    moved = Moved(len(code.sass), last.number, removed | joined, added, joined)
     sass = moved.code(encode(words), code.bound)
     rest = moved.new_size // SASS_BYTES - moved.start(last.number * SASS_BYTES) // SASS_BYTES
     new[len(items) - 1] = (rest, b"")

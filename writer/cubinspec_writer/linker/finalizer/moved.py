@@ -37,6 +37,7 @@ class Moved:
         body: int,
         removed: Collection[int],
         added: Mapping[int, Sequence[int]],
+        joined: Collection[int] = (),
     ) -> None:
         """From what changes.
 
@@ -45,6 +46,7 @@ class Moved:
             body: number of the first instruction of the padding.
             removed: numbers of instructions that go.
             added: number of the first instruction of a run -> what is put in front of it.
+            joined: those that go whose place is that of the instruction in front of them.
         """
         self._body, self._removed, self._added = body, removed, added
         #: Numbers of instructions -> where a run that begins there begins now, and the instruction.
@@ -54,7 +56,7 @@ class Moved:
         for number in range(body):
             self._runs.append(new)
             new += len(added.get(number, ()))
-            self._places.append(new)
+            self._places.append(new - (number in joined))
             new += number not in removed
         self.size = size
         self.new_size = (new // SASS_LINE + 2) * SASS_LINE * SASS_BYTES

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from cubinspec.format.attributes import raw_record
 from cubinspec.format.sections import final_name
+from cubinspec.format.targets import WRITTEN
 from cubinspec_generated.codes import (
     EIATTR_GEN_ERRBAR_AT_EXIT,
     EIFMT_NVAL,
@@ -96,9 +97,11 @@ class _Input:
     def run(self, untranslated: dict[str, str]) -> None:
         """Translate the functions; adds the reason of those that stay."""
         wanted = []
+        is_old = self.sass.toolkit < WRITTEN.number
         for section in self.sass.of_type(SHT_PROGBITS):
             if section.flags & SHF_EXECINSTR:
-                section.data = rest_last(section.data)
+                if is_old:
+                    section.data = rest_last(section.data)
                 if may_change(section.data, has_debug=self._has_debug):
                     wanted.append(section)
         if not wanted:

@@ -387,6 +387,8 @@ MARKS: Final = frozenset(
         EIATTR_TCGEN05_2CTA_USED,
     )
 )
+#: Modes of tensor memory, of which only code of CUDA 13 tells its kernels (rule I4).
+TENSOR_MODES: Final = frozenset((EIATTR_TCGEN05_1CTA_USED, EIATTR_TCGEN05_2CTA_USED))
 _LISTS: Final = frozenset((EIATTR_EXTERNS, EIATTR_AT_ENTRY_FRAGMENTS))
 TAKEN: Final = frozenset((*JOINED, *MARKS, *_LISTS, EIATTR_REG_RECONFIG))
 #: The format in which a kernel gets what it lacks.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.format.attributes import immediate, raw_record
+from cubinspec.format.targets import WRITTEN
 from cubinspec_generated.codes import (
     EIATTR_AT_ENTRY_FRAGMENTS,
     EIATTR_BINDLESS_SURFACE_BANK,
@@ -34,6 +35,7 @@ from cubinspec_writer.linker.library.demands import (
     PARAMETERS,
     SYNCS,
     TAKEN,
+    TENSOR_MODES,
     Collected,
     Demands,
     FunctionFacts,
@@ -294,7 +296,9 @@ def _decide(
             if not names and function not in kernels and not is_device:
                 continue
         if is_device and code in TAKEN:
-            if is_asking(record) or (code == EIATTR_EXTERNS and function in collected.externs):
+            is_told = code not in TENSOR_MODES or _input_of(function).toolkit >= WRITTEN.number
+            named = code == EIATTR_EXTERNS and function in collected.externs
+            if (is_asking(record) and is_told) or named:
                 # Names that are settled by now still have their turn (rule W6).
                 collected.asked.setdefault(function, []).append(record)
             if code == EIATTR_AT_ENTRY_FRAGMENTS and kernels:

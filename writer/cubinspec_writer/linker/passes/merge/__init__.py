@@ -57,6 +57,7 @@ from cubinspec_writer.linker.library.copies import (
     function_at,
     states_signature,
 )
+from cubinspec_writer.linker.library.sorting import split_sort
 from cubinspec_writer.linker.model import (
     LARGEST_ALIGNMENT,
     SHARED_POOL,
@@ -457,14 +458,14 @@ def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
 def _place_reserved(section: OutSection, members: list[Symbol], is_relocatable: bool) -> None:
     """Give reserved variables their places, those with the largest alignment first (rule S15)."""
     packed = [symbol for symbol in members if symbol.space]
-    for symbol in sorted(packed, key=_alignment, reverse=True):
+    for symbol in split_sort(packed, _larger_alignment):
         placed = section.append(b"", symbol.size, symbol.alignment)
         if not is_relocatable:
             symbol.value = placed
 
 
-def _alignment(symbol: Symbol) -> int:
-    return symbol.alignment
+def _larger_alignment(a: Symbol, b: Symbol) -> bool:
+    return a.alignment >= b.alignment
 
 
 def _content(one: OneInput, diagnostics: Diagnostics) -> None:
