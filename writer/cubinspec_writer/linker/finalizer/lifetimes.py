@@ -163,8 +163,8 @@ class Code:
         collective: every WARPSYNC.COLLECTIVE.
         ends: every ENDCOLLECTIVE.
         registers: for every instruction what it writes and reads.
-        counted: every DEPBAR, and the barrier whose pending operations it counts; `assign` leaves
-            out those behind which nothing is pending.
+        counted: every DEPBAR, and the barrier whose pending operations it counts; `assign` leaves out
+            those behind which nothing is pending.
         explained: instruction and barrier that it waits for -> what set it: the instruction, and
             whether for its result.
         clock: for every instruction the cycles in front of it, without waits, if code ran straight.
@@ -434,13 +434,7 @@ def lifetimes(code: Code) -> list[Lifetime]:
             # It is not over, so the end needs it, as a branch needs a predicate.
             life.user = end
             continue
-        if (
-            life.shares
-            and not life.is_result
-            and life.over_at == end
-            and not code.names_nothing(life)
-            and any(life.at < at < end and not code.names(life, at) for at in life.waits)
-        ):
+        if _is_hidden(code, life, end):
             life.waits = code.measure(life, [end])
         if life.shares and life.is_result and not code.has_unknown_users(life):
             if life.over_at == end:
@@ -448,6 +442,13 @@ def lifetimes(code: Code) -> list[Lifetime]:
             else:
                 _keep_own_waits(code, life)
     return found
+
+
+def _is_hidden(code: Code, life: Lifetime, end: int) -> bool:
+    """Whether operands have only waited in their block for a result that shares their number."""
+    if life.is_result or not life.shares or life.over_at != end or code.names_nothing(life):
+        return False
+    return any(life.at < at < end and not code.names(life, at) for at in life.waits)
 
 
 def _pass_rounds(code: Code, lives: list[Lifetime]) -> None:
