@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,27 @@ from cubinspec_generated.tables.sass import NAMES
 from cubinspec_writer.linker import link
 from cubinspec_writer.linker.command import linker_note
 from cubinspec_writer.linker.finalizer import flow, operands, schedule
+from tools.linkcases.sweep import schedules
 from tools.oracle import Tool
 
 KERNELS = Path(__file__).with_name("stack_load.ptx")
 
+#: Families of PTX whose every form is linked.
+_SWEPT = (
+    "tcgen05 memory",
+    "tcgen05 copies",
+    "tcgen05.mma",
+    "clusterlaunchcontrol",
+    "multimem",
+    "cp.async",
+    "cp.async.bulk",
+    "fence",
+    "tex",
+    "txq",
+    "miscellaneous",
+    "tensor memory loads",
+    "groups of copies",
+)
 _LOAD, _LOAD_2, _ADD, _TABLE, _EXIT = 0xFF017B82, 0xFF027B82, 0x03037210, 0x04047949, 0x0000794D
 _CALL = 0x00007943
 
@@ -229,3 +247,17 @@ def test_the_map_names_an_opcode_that_has_no_row(
     kernels = link([source], arch="sm_120").map["kernels"]
     reasons = {kernel.get("unfinished") for kernel in kernels}
     assert f"operands are not known: {load:#05x}" in reasons
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", ["100a", "120a"])
+def test_barriers_of_forms_do_not_differ_in_silence(
+    arch: str, ptxas: Tool, nvlink: Tool, tmp_path: Path
+) -> None:
+    """Of families of tensor memory, copies and fences: each form in six shapes."""
+    kinds: Counter[str] = Counter()
+    for family, forms in schedules.all_families(arch):
+        if family.name in _SWEPT:
+            kinds.update(one.kind for one in schedules.run(family, forms, arch, tmp_path))
+    assert kinds["same"] > kinds["kept"]
+    assert not kinds["different"]

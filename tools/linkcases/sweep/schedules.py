@@ -2,11 +2,11 @@
 
     python -m tools.linkcases.sweep.schedules [--arch 100a,120a] [--family TEXT]
 
-Every form that ptxas takes stands in six kernels: behind a load, in code that not all threads run,
-in a loop, among results that take all numbers, both of that, and twice with other registers
-between. Each has a loop behind it, so that the load of the stack pointer sets a barrier (rule F8).
-A kernel is the same, stays as it is with a reason in the map (rule X1), or differs in silence. The
-exit status is 1 if one differs in silence.
+Every form that ptxas takes stands in six kernels: behind a load, in code that not all threads
+run, in a loop, among results that take all numbers, both of that, and twice with other registers
+between. Each has a loop, so that the load of the stack pointer sets a barrier (rule F8). A kernel
+is the same, stays as it is with a reason in the map (rule X1), or differs in silence. The exit
+status is 1 if one differs in silence.
 """
 
 from __future__ import annotations

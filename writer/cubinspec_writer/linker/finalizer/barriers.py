@@ -196,7 +196,7 @@ class _Chooser:
         elif not leaves or life.is_long:
             pool = (*pool, SASS_SHARED_BARRIER)
         pool = tuple(number for number in pool if not self._avoids(life, number))
-        if leaves and not (life.is_result or self._code.names_nothing(life)):
+        if leaves and not life.is_result:
             for number, active in enumerate(numbers.active):
                 if self._avoids(life, number):
                     continue
@@ -223,7 +223,7 @@ class _Chooser:
         Both are pending.
         """
         return (
-            not (other.is_result or self._code.names_nothing(other))
+            not other.is_result
             and other.user < 0
             and self._code.last[other.at] == self._code.last[life.at]
         )

@@ -163,8 +163,8 @@ class Code:
         collective: every WARPSYNC.COLLECTIVE.
         ends: every ENDCOLLECTIVE.
         registers: for every instruction what it writes and reads.
-        counted: every DEPBAR, and the barrier whose pending operations it counts; `assign` leaves out
-            those behind which nothing is pending.
+        counted: every DEPBAR, and the barrier whose pending operations it counts; `assign` leaves
+            out those where nothing is pending.
         explained: instruction and barrier that it waits for -> what set it: the instruction, and
             whether for its result.
         clock: for every instruction the cycles in front of it, without waits, if code ran straight.
