@@ -9,6 +9,8 @@ those that it waits for. The fields and the opcodes stand in `ksy/tables/sass.ya
 from __future__ import annotations
 
 from cubinspec_generated.codes_sass import (
+    SASS_ADDRESS_DISTANCE_MASK,
+    SASS_ADDRESS_DISTANCE_SHIFT,
     SASS_ALWAYS,
     SASS_BRA,
     SASS_BRANCH_CONDITION_MASK,
@@ -25,6 +27,7 @@ from cubinspec_generated.codes_sass import (
     SASS_EXIT,
     SASS_GUARD_MASK,
     SASS_GUARD_SHIFT,
+    SASS_LEPC,
     SASS_NO_CONDITION,
     SASS_OPCODE_MASK,
     SASS_PUSH_DISTANCE_MASK,
@@ -57,6 +60,7 @@ _HASH_BYTES, _PLACES = 4, 8
 _LOW_BITS = (SASS_DISTANCE_LOW_MASK >> SASS_DISTANCE_LOW_SHIFT).bit_length()
 #: The highest bits of distances, which are their signs.
 _SIGN = 1 << SASS_DISTANCE_HIGH_MASK.bit_length() - SASS_DISTANCE_HIGH_SHIFT + _LOW_BITS - 1
+_ADDRESS_SIGN = 1 << SASS_ADDRESS_DISTANCE_MASK.bit_length() - SASS_ADDRESS_DISTANCE_SHIFT - 1
 _PUSH_SIGN = 1 << SASS_PUSH_DISTANCE_MASK.bit_length() - SASS_PUSH_DISTANCE_SHIFT - 1
 
 
@@ -69,8 +73,8 @@ class Instruction:
         write: the barrier that it sets for its result.
         read: the barrier that it sets until its operands are read.
         wait: mask of the barriers that it waits for.
-        waits_for_all: whether it waits for all of them, which `wait` leaves out, as that ends no
-            use of a barrier (rule F8).
+        waits_for_all: whether it waits for all of them, which `wait` leaves out: that ends no use
+            of a barrier (rule F8).
         target: number of the instruction that it jumps to, or where divergent code joins; -1: none.
         goes_on: whether the next instruction can follow it.
     """
@@ -129,12 +133,18 @@ def with_barriers(word: int, write: int, read: int, wait: int) -> int:
 
 
 def target_of(word: int, number: int) -> int:
-    """The number of the instruction that a branch or a push, as instruction `number`, names."""
+    """The number of the instruction that a branch, a push or LEPC, instruction `number`, names."""
+    if word & SASS_OPCODE_MASK == SASS_LEPC:
+        distance = (word & SASS_ADDRESS_DISTANCE_MASK) >> SASS_ADDRESS_DISTANCE_SHIFT
+        return number + 1 + ((distance ^ _ADDRESS_SIGN) - _ADDRESS_SIGN) // SASS_BYTES
     return number + 1 + _distance(word) * SASS_DISTANCE_UNIT // SASS_BYTES
 
 
 def with_target(word: int, number: int, target: int) -> int:
-    """A branch or a push, as instruction `number`, that leads to another instruction."""
+    """A branch, a push or LEPC, as instruction `number`, that leads to another instruction."""
+    if word & SASS_OPCODE_MASK == SASS_LEPC:
+        distance = (target - number - 1) * SASS_BYTES
+        return _with(word, SASS_ADDRESS_DISTANCE_MASK, distance << SASS_ADDRESS_DISTANCE_SHIFT)
     distance = (target - number - 1) * SASS_BYTES // SASS_DISTANCE_UNIT
     if word & SASS_OPCODE_MASK == SASS_BSSY:
         return _with(word, SASS_PUSH_DISTANCE_MASK, distance << SASS_PUSH_DISTANCE_SHIFT)
