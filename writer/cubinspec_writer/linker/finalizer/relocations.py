@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.model import InputObject, OutSection, Reloc
 
 _WORD = 4
-#: What begins so is known when ptxas writes SASS, which then has no relocation for it.
-_KNOWN = ".nv.reservedSmem."
+#: Its value is known when ptxas writes SASS, which then has no relocation for it; of other names
+#: that begin so an instruction has the whole value.
+_KNOWN, _RESERVED = ".nv.reservedSmem.cap", ".nv.reservedSmem."
 #: The value of types whose addend is a place in the code that has the relocation.
 _OF_PLACES = "abs_prog_rel"
 #: Types of values that are known to become the same in SASS when they are applied.
@@ -162,11 +163,7 @@ class _Input:
 
     def _in_code(self, relocs: InRelocs, code: int, twin: InRelocs | None) -> None:
         """Set the rows of a function that are not those of its Mercury code."""
-        rows = [
-            row
-            for row in relocs.rows
-            if row[1] != R_CUDA_NONE and not self.mercury.symbols[row[2]].name.startswith(_KNOWN)
-        ]
+        rows = [row for row in relocs.rows if row[1] != R_CUDA_NONE and not self._is_known(row)]
         old = twin.rows if twin is not None else []
         #: Those of code for old virtual targets have no Mercury form.
         others = [row for row in old if not row[2] and columns.APPLY.get(row[1]) == "lockstep"]
@@ -193,6 +190,11 @@ class _Input:
             name = self.sass.sections[code].name
             raise UnsupportedLinkError(f"Mercury relocations of '{name}', of which SASS has none")
         twin.rows = new + others
+
+    def _is_known(self, row: InReloc) -> bool:
+        """Whether SASS has the value and no relocation."""
+        name = self.mercury.symbols[row[2]].name
+        return name == _KNOWN or (row[1] == R_MERCURY_ABS32 and name.startswith(_RESERVED))
 
     def _places(self, rows: list[InReloc], old: list[InReloc], code: int) -> list[int]:
         """The places of Mercury rows in SASS: those that SASS itself tells, if that can be right.
