@@ -2,10 +2,10 @@
 
     python -m tools.linkcases.crossed [--arch 80,90] [--case NAME,...] [--variant NAME] [--page]
 
-The inputs are those that `make link-cases` has built. Each case is linked once per variant by nvlink
-and here; files, messages and exit statuses are compared. The exit status is 1 when a link differs
-that neither `crossed.yaml` nor `exceptions.yaml` names. A run of all targets with `--page` writes
-docs/link-crossed.md.
+The inputs are those that `make link-cases` has built. Each case is linked once per variant by
+nvlink and here; files, messages and exit statuses are compared. The exit status is 1 when a link
+differs that neither `crossed.yaml` nor `exceptions.yaml` names. A run of all targets with `--page`
+writes docs/link-crossed.md.
 """
 
 from __future__ import annotations

@@ -95,8 +95,8 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cubinspec.format.layout import Loaded
-    from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.diagnostics import LinkError
+    from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import Job, LinkState
 
 #: No real file comes near; inputs that ask for more are broken.
