@@ -174,8 +174,8 @@ def test_recipes_use_steps_that_exist_and_exceptions_name_cases() -> None:
 
 def test_exceptions_have_a_cause_and_explain_only_what_they_name() -> None:
     assert all(len(exception.cause) > 20 for exception in exceptions.load())
-    assert explained("barrier_operand", "100", outcomes.DIFFERENT, "").kind == outcomes.EXCEPTION
-    assert explained("barrier_operand", "90", outcomes.DIFFERENT, "").kind == outcomes.DIFFERENT
+    assert explained("barrier_hidden", "100", outcomes.DIFFERENT, "").kind == outcomes.EXCEPTION
+    assert explained("barrier_hidden", "90", outcomes.DIFFERENT, "").kind == outcomes.DIFFERENT
     assert explained("truncated", "75", outcomes.DIFFERENT, "").kind == outcomes.REFUSED
     assert explained("wide_674", "100", outcomes.DIFFERENT, "").kind == outcomes.EXCEPTION
     assert explained("wide_674", "80", outcomes.DIFFERENT, "").kind == outcomes.DIFFERENT
@@ -242,8 +242,8 @@ def test_what_is_stored_of_exceptions_belongs_to_exceptions() -> None:
 
 
 def test_an_exception_has_to_be_the_stored_one(unpacked: Path) -> None:
-    expected = stored.table()["wide_62", "80"]
-    folder = unpacked / "wide_62" / "80"
+    expected = stored.table()["alias_unnamed", "80"]
+    folder = unpacked / "alias_unnamed" / "80"
     assert stored.compare(folder, expected)[0] == outcomes.EXCEPTION
     other = replace(expected, own="0" * 64)
     assert stored.compare(folder, other)[0] == outcomes.DIFFERENT

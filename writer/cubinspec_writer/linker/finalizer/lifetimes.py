@@ -220,13 +220,17 @@ class Code:
             to for at, found in enumerate(self.after) for to in found if to <= at
         )
         self.explained: dict[tuple[int, int], list[tuple[int, bool]]] = {}
+        self._run_clock()
+
+    def _run_clock(self) -> None:
+        """Find the cycle of every instruction, and who waits for which number."""
         cycles = 0
-        for at, instruction in enumerate(instructions):
+        for at, instruction in enumerate(self.instructions):
             self.clock.append(cycles)
             cycles += max(1, (instruction.word & SASS_STALL_MASK) >> SASS_STALL_SHIFT)
             wait = instruction.wait
             if at in self.collective:
-                wait &= ~instructions[at + _COLLECTIVE].wait
+                wait &= ~self.instructions[at + _COLLECTIVE].wait
             if wait:
                 for number in range(SASS_BARRIERS):
                     if wait >> number & 1:

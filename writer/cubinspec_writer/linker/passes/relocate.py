@@ -90,11 +90,10 @@ _WHOLE: Final = {record.size: record for record in map(Struct, ("<B", "<H", "<I"
 
 READS = (
     "graph.address_taken handles.slots relocations.resolved relocations.sections section.flags "
-    "section.info_section "
-    "section.name section.owner section.sh_type sections.unowned shared.dynamic_start "
-    "shared.instances shared.unreached symbol.bind symbol.definition symbol.internal symbol.kind "
-    "symbol.live symbol.name symbol.other symbol.section symbol.size symbol.value "
-    "symbols.functions unified.mismatch"
+    "section.info_section section.name section.nobits_size section.owner section.sh_type "
+    "sections.unowned shared.dynamic_start shared.instances shared.unreached symbol.bind "
+    "symbol.definition symbol.internal symbol.kind symbol.live symbol.name symbol.other "
+    "symbol.section symbol.size symbol.value symbols.functions unified.mismatch"
 )
 WRITES = "relocations.applied section.content section.emitted section.relocs"
 FREEZES = "relocations.applied"

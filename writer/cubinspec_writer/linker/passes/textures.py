@@ -86,14 +86,9 @@ def run(
         names.kept.strings.update({_OFFSET + r.name: None for r in references})
     references = split_sort(references, lambda _a, _b: True)
     below = reach.below()
-    kernels = below.kernels
     kinds_of = _kinds_used(relocations)
-    kinds = {k: set().union(*(kinds_of.get(f, ()) for f in below[k])) for k in kernels}
-    wanted = reach.kernels()
-    is_alone = len(wanted) == 1 and not reach.remaining and _named_in_code(objects)
-    alone = wanted if is_alone else []
-    only_alone = is_alone and job.family.constant0_deferred
-    chosen = alone if only_alone else [k for k in kernels if kinds[k] or k in alone]
+    kinds = {k: set().union(*(kinds_of.get(f, ()) for f in below[k])) for k in below.kernels}
+    chosen = _chosen(job, objects, reach, kinds)
     banks = {
         s.owner: s
         for s in sections.made
@@ -125,6 +120,21 @@ def run(
             if not (unified and r.kind == STT_CUDA_SAMPLER)
             and (r.in_globals or r.section is kernel.section)
         ]
+
+
+def _chosen(
+    job: Job, objects: list[InputObject], reach: Reach, kinds: dict[Symbol, set[int]]
+) -> list[Symbol]:
+    """The kernels that get slots (rule H2).
+
+    Args:
+        kinds: kernel -> kinds of references that it reaches.
+    """
+    wanted = reach.kernels()
+    is_alone = len(wanted) == 1 and not reach.remaining and _named_in_code(objects)
+    if is_alone and job.family.constant0_deferred:
+        return wanted
+    return [k for k, found in kinds.items() if found or (is_alone and k in wanted)]
 
 
 def _references(objects: list[InputObject], names: Names, symbols: Symbols) -> list[Symbol]:
