@@ -303,7 +303,8 @@ def _is_deleted(symbol: Symbol) -> bool:
 
 def _is_removed_label(symbol: Symbol) -> bool:
     """Whether it is a label of code that ptxas removed: debug data keeps 0 there (rule D2)."""
-    return symbol.kind == STT_NOTYPE and symbol.bind == STB_LOCAL and not symbol.is_defined
+    is_undefined = symbol.bind == STB_LOCAL and not symbol.is_defined
+    return symbol.kind == STT_NOTYPE and is_undefined and symbol.name != ""
 
 
 def _applicable(
