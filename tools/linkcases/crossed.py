@@ -129,13 +129,14 @@ VARIANTS: dict[str, Callable[[Sequence[str]], list[str] | None]] = {
 
 
 @cache
-def _causes() -> dict[tuple[str, str], str]:
-    """(case, variant) -> why it differs; the variant is "" where all do."""
+def _causes() -> dict[tuple[str, str, str], str]:
+    """(case, target, variant) -> why it differs; target and variant are "" where all do."""
     found = {}
     for entry in yaml.safe_load(_NAMED.read_text(encoding="utf-8")):
         for case in entry["cases"]:
-            for variant in entry.get("variants", [""]):
-                found[case, variant] = entry["cause"].strip()
+            for target in map(str, entry.get("targets", [""])):
+                for variant in entry.get("variants", [""]):
+                    found[case, target, variant] = entry["cause"].strip()
     return found
 
 
@@ -144,8 +145,8 @@ def cause(job: Crossed) -> str:
     known = exceptions.find(job.case, job.arch)
     if known is not None:
         return known.cause
-    causes = _causes()
-    return causes.get((job.case, job.variant)) or causes.get((job.case, ""), "")
+    places = ((target, variant) for target in (job.arch, "") for variant in (job.variant, ""))
+    return next((why for place in places if (why := _causes().get((job.case, *place)))), "")
 
 
 def run(job: Crossed, cache_folder: Path) -> Crossed | None:

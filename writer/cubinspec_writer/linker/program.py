@@ -128,6 +128,10 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     diagnostics = Diagnostics(
         options.warnings_are_errors, options.arch if options.report_arch else "", options.warnings
     )
+    if options.use_host_info and _names_kernels(options):
+        diagnostics.info(
+            "ignore -use-host-info because -kernels-used or -variables-used is specified"
+        )
     if options.preserve_relocs and target_of(options, diagnostics).family.warns_of_preserved_relocs:
         diagnostics.warning(
             "Option '--preserve-relocs' is not fully implemented for gpu archtecture "
@@ -139,7 +143,7 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
 
         index = read_index(options.uidx, diagnostics)
     gathered = gather(inputs, options, diagnostics)
-    kernels = _kernel_filter(gathered, options, diagnostics)
+    kernels = _kernel_filter(gathered, options)
     family = target_of(options, diagnostics).family
     toolkit = toolkit_for(options, gathered.newest)
     if family.mercury_half is not None and not all(map(_is_twofold, gathered.candidates)):
@@ -215,19 +219,17 @@ def _report(half: LinkState) -> None:
         raise
 
 
-def _kernel_filter(
-    gathered: Gathered, options: LinkOptions, diagnostics: Diagnostics
-) -> KernelFilter | None:
+def _names_kernels(options: LinkOptions) -> bool:
+    """Whether options say which kernels are wanted."""
+    return any(listed(options.kernels_used)) or any(listed(options.variables_used))
+
+
+def _kernel_filter(gathered: Gathered, options: LinkOptions) -> KernelFilter | None:
     """Which kernels are wanted: options come before what the host names (rule V7)."""
-    texts = [text for text in listed(options.kernels_used) if text]
-    if texts or any(listed(options.variables_used)):
-        if options.use_host_info:
-            diagnostics.info(
-                "ignore -use-host-info because -kernels-used or -variables-used is specified"
-            )
+    if _names_kernels(options):
         from cubinspec_writer.linker.inputs.host import named_by_options
 
-        return named_by_options(texts)
+        return named_by_options(text for text in listed(options.kernels_used) if text)
     if options.ignore_host_info:
         return None
     if any(host.external is None for host in gathered.hosts):

@@ -268,7 +268,8 @@ def _size_pool(job: Job, shared: SharedMemory, layout: _Layout, pool: OutSection
     if pool.emitted and (job.family.constant0_deferred or named_later):
         pool.reserved = job.reserved_shared
     # With -g they have a place (rule S8).
-    if listed and not debugger_sees(options) and job.family.names_dynamic:
+    names_arrays = job.family.names_dynamic and job.reserved_shared
+    if listed and not debugger_sees(options) and names_arrays:
         for array in layout.arrays:
             array.section, array.value = pool, NO_ADDRESS
             array.internal = True

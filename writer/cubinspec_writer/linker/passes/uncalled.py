@@ -7,21 +7,29 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.graph import Graph
     from cubinspec_writer.linker.model import InputObject
-    from cubinspec_writer.linker.state import Reach
+    from cubinspec_writer.linker.state import Reach, Unified
 
 READS = (
     "graph.address_taken graph.calls graph.indirect object.called symbol.bind symbol.kind "
-    "symbol.name symbol.other"
+    "symbol.name symbol.other unified.stubs"
 )
 WRITES = ""
 FREEZES = ""
 
 
-def run(objects: list[InputObject], graph: Graph, reach: Reach, diagnostics: Diagnostics) -> None:
+def run(
+    objects: list[InputObject],
+    graph: Graph,
+    reach: Reach,
+    unified: Unified,
+    diagnostics: Diagnostics,
+) -> None:
     """Warn of each such function, in the order in which inputs name them."""
     functions = dict.fromkeys(f for obj in objects for f in obj.called.values())
-    wanted = (f for f in functions if reach.is_wanted(f))
-    called = {function for part in graph.components(wanted) for function in part}
+    wanted = [f for f in functions if reach.is_wanted(f)]
+    # Other programs enter through stubs, which with a single kernel does not count.
+    entered = unified.stubs if len(wanted) != 1 else {}
+    called = {function for part in graph.components((*wanted, *entered)) for function in part}
     for function in functions:
         if function in graph.address_taken and function not in called:
             diagnostics.warning(

@@ -174,6 +174,8 @@ def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, s
         return
     name = _demangled if demangle else _mangled
     graph, listed = half.graph, _with_unlinked(half)
+    # Other programs enter through stubs, which with a single kernel is not told.
+    entered = half.unified.stubs if len(half.reach.kernels()) != 1 else {}
     registers = FunctionFacts(half.objects, half.unified, half.attributes).registers
     numbers = all_functions(half)
     yield "text", f"callgraph for {half.job.options.arch.rstrip('af')}:"
@@ -182,7 +184,7 @@ def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, s
         if not function.live:
             yield "text", f"{number}: "
             continue
-        marks = "^" if half.reach.is_wanted(function) else ""
+        marks = "^" if half.reach.is_wanted(function) or function in entered else ""
         marks += "&" if function in graph.address_taken else ""
         used = f" [{registers[function]}]" if function in registers else ""
         callees = "".join(f" {numbers[c]}" for c in reversed(listed.edges(function)))

@@ -1,0 +1,47 @@
+"""The table of `make link-crossed`, and the words of its variants."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.linkcases import build, crossed, outcomes
+
+WORDS = ["-arch=sm_90", "a.cubin", "-L", "dir", "b.cubin", "-o", "out"]
+
+
+@pytest.mark.parametrize(
+    ("variant", "words"),
+    [
+        ("-r -g", ["-r", "-g", *WORDS]),
+        ("inputs reversed", ["b.cubin", "a.cubin", "-arch=sm_90", "-L", "dir", "-o", "out"]),
+        (
+            "inputs reversed, -r",
+            ["b.cubin", "a.cubin", "-arch=sm_90", "-L", "dir", "-o", "out", "-r"],
+        ),
+        ("inputs twice", [*["a.cubin", "b.cubin"] * 2, "-arch=sm_90", "-L", "dir", "-o", "out"]),
+    ],
+)
+def test_words_of_a_variant(variant: str, words: list[str]) -> None:
+    assert crossed.VARIANTS[variant](WORDS) == words
+
+
+def test_what_says_nothing_new_is_no_variant() -> None:
+    assert crossed.VARIANTS["-g"](["-g", *WORDS]) is None
+    assert crossed.VARIANTS["--kernels-used=k"](["--kernels-used=x", "a.cubin"]) is None
+    assert crossed.VARIANTS["inputs reversed"](["a.cubin", "-o", "out"]) is None
+
+
+def test_named_causes_are_of_cases_targets_and_variants() -> None:
+    cases = {case.name for case in build.find((build.CASES, build.SEEDS))}
+    for case, arch, variant in crossed._causes():
+        assert case in cases
+        assert arch in ("", *build.ARCHES)
+        assert variant in ("", *crossed.VARIANTS)
+
+
+def test_the_page_counts_and_tells_causes() -> None:
+    named = crossed.Crossed("reloc_final", "80", "-r -g", outcomes.EXCEPTION)
+    same = crossed.Crossed("two_file_call", "80", "-r -g", outcomes.IDENTICAL)
+    text = crossed.render([named, same])
+    assert "| sm_80 | 2 | 1 | 0 | 1 | 0 |" in text
+    assert "* 1 links: a second link of what -r made" in text
