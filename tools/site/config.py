@@ -12,7 +12,14 @@ _GUIDE = {
     "Read": ("containers", "scan", "report", "occupancy", "callgraph", "debug"),
     "Compare": ("compare", "budget"),
     "Write": ("yaml", "building", "editing", "rules"),
-    "Link": ("linking", "link-parity", "link-parity-real", "link-coverage", "link-crossed", "link-real"),
+    "Link": (
+        "linking",
+        "link-parity",
+        "link-parity-real",
+        "link-coverage",
+        "link-crossed",
+        "link-real",
+    ),
     "The project": (
         "glossary",
         "stability",
