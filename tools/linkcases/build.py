@@ -11,7 +11,7 @@ A case is a folder of sources with a `case.json`:
 
 Building leaves `<case>/<arch>/inputs/`, `expected.cubin` if nvlink wrote one, and `cmd.json` with
 its words, exit status and output, and with the text of other files that it wrote. What is there
-already is not built again.
+already is not built again, unless a file of the case is newer.
 """
 
 from __future__ import annotations
@@ -86,12 +86,18 @@ def build(case: Case, cache: Path) -> Path:
     # nvcc writes the working folder into host objects: a name that every run shares
     work = Path(tempfile.gettempdir()) / "linkcases" / f"{case.name}.{case.arch}"
     with alone(work.with_name(work.name + ".lock")):
-        if not (target / "cmd.json").exists():
+        if not _is_built(case, target / "cmd.json"):
             try:
                 build_case(case, work, target)
             finally:
                 shutil.rmtree(work, ignore_errors=True)
     return target
+
+
+def _is_built(case: Case, record: Path) -> bool:
+    """Whether a case was built after its files were changed last."""
+    newest = max(path.stat().st_mtime_ns for path in case.folder.iterdir())
+    return record.exists() and record.stat().st_mtime_ns > newest
 
 
 def build_case(case: Case, work: Path, target: Path) -> None:
