@@ -18,6 +18,7 @@ from cubinspec_writer.linker import LinkError, LinkOptions, UnsupportedLinkError
 from cubinspec_writer.linker.command import run
 from cubinspec_writer.linker.diagnostics import Diagnostics
 from cubinspec_writer.linker.inputs.arguments import Line, read_line, split_options
+from cubinspec_writer.linker.inputs.assemble import assemble
 from cubinspec_writer.linker.inputs.sources import register_name
 from cubinspec_writer.linker.write import host_script
 from tools import oracle
@@ -372,6 +373,13 @@ def test_ptx_is_assembled_or_refused(
         link([tmp_path / "bad.ptx"], arch="sm_90", ptxas=str(ptxas.path))
     with pytest.raises(UnsupportedLinkError, match="without ptxas"):
         link(["b.ptx"], LinkOptions("sm_90", ptxas="/nonexistent/ptxas"))
+
+
+@pytest.mark.parametrize("word", ["-o", "-o=x", "--output-file=x", "-optf", "--options-file=x"])
+def test_ptx_cannot_say_where_a_file_is_written(word: str) -> None:
+    options = LinkOptions("sm_90", ptxas="/nonexistent/ptxas")
+    with pytest.raises(UnsupportedLinkError, match=f"with the option '{word}'"):
+        assemble("a.fatbin", b".version 8.0", ["-O1", word, "x"], options, Diagnostics())
 
 
 def test_all_words_that_nvlink_knows_are_known() -> None:

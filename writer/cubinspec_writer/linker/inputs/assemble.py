@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 #: The longest text that a word of a command line may have.
 _MAX_WORD = 0x1FFFF
+_REFUSED = frozenset(("-o", "--output-file", "-optf", "--options-file"))
 
 
 def assemble(
@@ -39,7 +40,8 @@ def assemble(
     """
     words = _words(own_options, options)
     for word in words:
-        if word.partition("=")[0] in ("-o", "--output-file"):
+        # an input must not say where a file is written
+        if word.partition("=")[0] in _REFUSED:
             raise UnsupportedLinkError(f"PTX input '{name}' with the option '{word}' for ptxas")
     program = shutil.which(options.ptxas)
     if program is None:

@@ -319,7 +319,7 @@ class _Gatherer:
         self.found.hosts.append(HostObject(register_name(name)))
 
     def _check_target(self, elf: Elf, name: str) -> None:
-        # The warning comes first (rule T7).
+        """Warn of code without a Mercury half (rule T7), then refuse code for another target."""
         if self.target.family.capsule and not has_mercury(elf):
             self.diagnostics.warning(
                 f"Output is limited to run on SM Arch '{self.target.sm}' only due to limitations "

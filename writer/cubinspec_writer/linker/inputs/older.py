@@ -8,6 +8,7 @@ from cubinspec.format.sections import MERCURY_PREFIX
 from cubinspec_generated.codes import (
     EIATTR_MERCURY_ISA_VERSION,
     EIFMT_HVAL,
+    MERCURY_ISA_FIRST,
     SHF_BARRIERS_MASK,
     SHF_INFO_LINK,
     SHT_CUDA_CONSTANT_B0,
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 _BANK = ".nv.constant"
 _ELF_TYPES = (SHT_PROGBITS, SHT_NOBITS)
 
-#: Mercury instructions of code that does not say their version: 1.0.
-_FIRST_ISA: Final = raw_record(EIFMT_HVAL, EIATTR_MERCURY_ISA_VERSION, 0x0100)
+_FIRST_ISA: Final = raw_record(EIFMT_HVAL, EIATTR_MERCURY_ISA_VERSION, MERCURY_ISA_FIRST)
 
 
 def classified(section: InSection) -> InSection:

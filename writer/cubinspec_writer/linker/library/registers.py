@@ -2,10 +2,9 @@
 
 Function by function in the order of code, to kernels in the reverse order (seen with patched
 register counts: chains, two files, local functions), but not to kernels that are removed and stay
-for another reason. A count that is larger than what the kernel
-has so far is taken over; it is an error when it is larger than the kernel's limit (`.maxnreg`,
-`-maxrregcount`, or what thread counts leave), of which one byte counts and 0 is none
-(rule M5).
+for another reason. A count that is larger than what the kernel has so far is taken over; it is an
+error when it is larger than the kernel's limit (`.maxnreg`, `-maxrregcount`, or what thread counts
+leave), of which one byte counts and 0 is none (rule M5).
 """
 
 from __future__ import annotations

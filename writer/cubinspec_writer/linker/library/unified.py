@@ -20,13 +20,13 @@ from cubinspec_writer.linker.model import STUB_CODE, UFT, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Final
 
     from cubinspec_writer.linker.inputs.rows import InSection
     from cubinspec_writer.linker.inputs.uidx import Identifier
     from cubinspec_writer.linker.model import InputObject
-    from cubinspec_writer.linker.state import Job, Unified
+    from cubinspec_writer.linker.state import Job, Reach, Unified
 
 
 #: Attributes of all stubs of an executable.
@@ -49,6 +49,14 @@ def linked_stubs(objects: list[InputObject]) -> list[Symbol]:
         and row.shndx < len(obj.sections)
         and is_stub(obj.sections[row.shndx])
     ]
+
+
+def entered_stubs(reach: Reach, unified: Unified) -> Iterable[Symbol]:
+    """Stubs that count as kernels: other programs enter there, which with one kernel is not told.
+
+    Rules M9, M28.
+    """
+    return unified.stubs if len(reach.kernels()) != 1 else ()
 
 
 def later_stubs(job: Job, unified: Unified, obj: InputObject) -> set[Symbol]:

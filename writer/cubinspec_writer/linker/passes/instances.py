@@ -19,6 +19,7 @@ from cubinspec_generated.codes import (
     STV_INTERNAL,
 )
 from cubinspec_writer.linker.inputs.options import debugger_sees
+from cubinspec_writer.linker.library.groups import joined
 from cubinspec_writer.linker.model import INSTANCE, SHARED_POOL, Symbol
 
 TYPE_CHECKING = False
@@ -47,8 +48,7 @@ READS = (
 WRITES = (
     "names.entries names.kept names.reserved section.align section.emitted section.info_section "
     "section.nobits_size section.relocs sections.before_arrays sections.by_type sections.made "
-    "shared.instances "
-    "symbol.parts symbol.section symbol.value symbols.globals"
+    "shared.instances symbol.parts symbol.section symbol.value symbols.globals"
 )
 FREEZES = (
     "section.nobits_size sections.before_arrays shared.instances symbol.section symbols.globals"
@@ -124,17 +124,14 @@ def _naming(relocations: Relocations, arrays: set[Symbol]) -> dict[Symbol, set[S
 
 def _place_together(naming: dict[Symbol, set[Symbol]], starts: dict[Symbol, int]) -> None:
     """Give kernels that have arrays in common one start, and the arrays this value."""
-    groups: list[tuple[list[Symbol], set[Symbol]]] = []
+    kernels_of: dict[Symbol, list[Symbol]] = {}
     for kernel, named in naming.items():
-        joined = [group for group in groups if not group[1].isdisjoint(named)]
-        groups = [group for group in groups if group not in joined]
-        kernels = [k for group in joined for k in group[0]]
-        groups.append(([*kernels, kernel], named.union(*(group[1] for group in joined))))
-    for kernels, named in groups:
-        start = max(starts[kernel] for kernel in kernels)
-        starts.update(dict.fromkeys(kernels, start))
         for array in named:
-            array.value = start
+            kernels_of.setdefault(array, []).append(kernel)
+    for kernels in joined(kernels_of.values()):
+        starts.update(dict.fromkeys(kernels, max(starts[kernel] for kernel in kernels)))
+    for array, kernels in kernels_of.items():
+        array.value = starts[kernels[0]]
 
 
 def _is_array(symbol: Symbol) -> bool:

@@ -45,9 +45,9 @@ READS = (
     "content.notes debug.emptied handles.kernels names.entries section.content section.emitted "
     "section.flags section.has_symbol section.is_nobits section.name section.nobits_size "
     "section.owner section.reserved section.sh_type sections.before_arrays sections.fixed "
-    "sections.made sections.members "
-    "shared.unreached symbol.definition symbol.internal symbol.live symbol.name symbol.other "
-    "symbol.section symbols.functions symbols.globals unified.rows"
+    "sections.made sections.members shared.unreached symbol.definition symbol.internal "
+    "symbol.live symbol.name symbol.other symbol.section symbols.functions symbols.globals "
+    "unified.rows"
 )
 WRITES = "section.info_value section.symbol_index symbol.index symbol.size symbols.numbered"
 FREEZES = "section.symbol_index symbol.index symbol.size symbols.numbered"

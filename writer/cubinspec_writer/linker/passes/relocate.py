@@ -502,7 +502,7 @@ def _is_lost(symbol: Symbol) -> bool:
 class _Values:
     """What relocations write into the bytes of their targets."""
 
-    __slots__ = ("_lockstep", "handles", "job", "objects", "shared")
+    __slots__ = ("_firsts", "_lockstep", "_start", "handles", "job", "objects", "shared")
 
     def __init__(
         self, job: Job, objects: list[InputObject], shared: SharedMemory, handles: Handles
@@ -512,6 +512,8 @@ class _Values:
         self.shared = shared
         self.handles = handles
         self._lockstep: bool | None = None
+        self._firsts: dict[InputObject, int] = {}
+        self._start: int = 0
 
     def write(self, target: OutSection, relocs: list[Reloc], *, from_field: bool) -> None:
         """Write the values into the bytes of the target, as far as these reach."""
@@ -597,15 +599,23 @@ class _Values:
             return 0
         if self.job.options.relocatable or family.keeps_symbols or not family.capsule:
             return 0
-        first = min(self.handles.slots.values())
+        first = self._start
+        if not first:
+            first = self._start = min(self.handles.slots.values())
         owner = target.owner
-        if owner is not None and owner.definition is not None:
-            banks = owner.definition[0].of_type(SHT_CUDA_CONSTANT_B0)
+        origin = owner.definition if owner is not None else None
+        if owner is not None and origin is not None and self._first_of(origin[0]) != first:
+            what = f"code without optimisation with textures that are not at {first:#x}"
+            raise UnsupportedLinkError(f"{what} ('{owner.name}')")
+        return first
+
+    def _first_of(self, obj: InputObject) -> int:
+        """Where the slots would begin if an input were linked alone."""
+        first = self._firsts.get(obj)
+        if first is None:
             empty = self.job.target.architecture.param_base
-            end = max((bank.size for bank in banks), default=empty)
-            if align_up(end, family.slot_align) != first:
-                what = f"code without optimisation with textures that are not at {first:#x}"
-                raise UnsupportedLinkError(f"{what} ('{owner.name}')")
+            end = max((bank.size for bank in obj.of_type(SHT_CUDA_CONSTANT_B0)), default=empty)
+            first = self._firsts[obj] = align_up(end, self.job.family.slot_align)
         return first
 
     def runs_in_lockstep(self) -> bool:

@@ -18,6 +18,7 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.copies import code_relocations
+from cubinspec_writer.linker.library.groups import joined
 from cubinspec_writer.linker.library.outsymbols import NO_ADDRESS
 from cubinspec_writer.linker.library.sorting import split_sort
 from cubinspec_writer.linker.model import INSTANCE, SHARED_POOL, OutSection, Symbol
@@ -161,8 +162,9 @@ class _Layout:
         unreached = (v for v in pooled if v not in users and v not in named)
         shared.unreached.update(unreached)
         self.pooled = [v for v in pooled if v.is_defined]
-        if len(set(self.pooled)) < len(self.pooled):
-            shared.again.update(v for v in self.pooled if self.pooled.count(v) > 1)
+        seen: set[Symbol] = set()
+        for variable in self.pooled:
+            (shared.again if variable in seen else seen).add(variable)
         self.common = [v for v in self.pooled if v in named and len(users.get(v, ())) != 1]
         # Sections are known to hold arrays of dynamic size by their alignment of 16 alone, so
         # taking 16 from the pool makes empty sections stay, and taking 32 makes them go (rule S10).
@@ -370,14 +372,9 @@ def _place_dynamic(
         reaching = {}
         for function, kernels in functions.items():
             for array in named[function]:
-                reaching[array] = [*reaching.get(array, ()), *kernels]
-    groups: list[list[Symbol]] = []
-    for kernels in reaching.values():
-        joined = [g for g in groups if any(k in g for k in kernels)]
-        groups = [g for g in groups if g not in joined]
-        groups.append(list(dict.fromkeys(k for g in [*joined, kernels] for k in g)))
-    shared.dynamic_groups.extend(groups)
-    for group in groups:
+                reaching.setdefault(array, []).extend(kernels)
+    shared.dynamic_groups.extend(joined(reaching.values()))
+    for group in shared.dynamic_groups:
         _place_group(job, symbols, shared, layout, group)
     if debugger_sees(job.options):
         for array in [

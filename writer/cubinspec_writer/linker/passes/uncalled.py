@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cubinspec_writer.linker.library.unified import entered_stubs
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.diagnostics import Diagnostics
@@ -27,8 +29,7 @@ def run(
     """Warn of each such function, in the order in which inputs name them."""
     functions = dict.fromkeys(f for obj in objects for f in obj.called.values())
     wanted = [f for f in functions if reach.is_wanted(f)]
-    # Other programs enter through stubs, which with a single kernel does not count.
-    entered = unified.stubs if len(wanted) != 1 else {}
+    entered = entered_stubs(reach, unified)
     called = {function for part in graph.components((*wanted, *entered)) for function in part}
     for function in functions:
         if function in graph.address_taken and function not in called:

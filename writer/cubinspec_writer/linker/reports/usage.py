@@ -25,6 +25,7 @@ from cubinspec_writer.linker.library.registers import (
     limit_error,
     register_limits,
 )
+from cubinspec_writer.linker.library.unified import entered_stubs
 from cubinspec_writer.linker.reports.cxxnames import cxx_name
 
 TYPE_CHECKING = False
@@ -174,8 +175,7 @@ def callgraph_lines(half: LinkState, *, demangle: bool) -> Iterator[tuple[str, s
         return
     name = _demangled if demangle else _mangled
     graph, listed = half.graph, _with_unlinked(half)
-    # Other programs enter through stubs, which with a single kernel is not told.
-    entered = half.unified.stubs if len(half.reach.kernels()) != 1 else {}
+    entered = frozenset(entered_stubs(half.reach, half.unified))
     registers = FunctionFacts(half.objects, half.unified, half.attributes).registers
     numbers = all_functions(half)
     yield "text", f"callgraph for {half.job.options.arch.rstrip('af')}:"
