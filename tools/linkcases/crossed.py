@@ -1,11 +1,11 @@
-"""`make link-crossed`: every link case with every option and with its inputs in other orders.
+"""`make link-crossed`: every link case in 36 variants of options and of the order of its inputs.
 
     python -m tools.linkcases.crossed [--arch 80,90] [--case NAME,...] [--variant NAME] [--page]
 
 The inputs are those that `make link-cases` has built. Each case is linked once per variant by
 nvlink and here; files, messages and exit statuses are compared. The exit status is 1 when a link
-differs that neither `crossed.yaml` nor `exceptions.yaml` names. A run of all targets with `--page`
-writes docs/link-crossed.md.
+differs that `crossed.yaml` does not name, or is the same although it is named there. With `--page`
+the run writes docs/link-crossed.md.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import yaml
 
 from tools import oracle
-from tools.linkcases import build, exceptions, outcomes
+from tools.linkcases import build, outcomes
 from tools.linkcases.compare import first_difference, link, our_words
+from tools.linkcases.outcomes import Outcome
 
 PAGE = build.ROOT / "docs" / "link-crossed.md"
 _NAMED = Path(__file__).with_name("crossed.yaml")
@@ -77,14 +78,10 @@ _ADDED = {
 
 
 @dataclass(frozen=True)
-class Crossed:
-    """One link: a case, a target, a variant, how it ended."""
+class Crossed(Outcome):
+    """The result of one case on one target in one variant."""
 
-    case: str
-    arch: str
-    variant: str
-    kind: str = ""
-    detail: str = ""
+    variant: str = ""
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -129,24 +126,20 @@ VARIANTS: dict[str, Callable[[Sequence[str]], list[str] | None]] = {
 
 
 @cache
-def _causes() -> dict[tuple[str, str, str], str]:
-    """(case, target, variant) -> why it differs; target and variant are "" where all do."""
-    found = {}
-    for entry in yaml.safe_load(_NAMED.read_text(encoding="utf-8")):
-        for case in entry["cases"]:
-            for target in map(str, entry.get("targets", [""])):
-                for variant in entry.get("variants", [""]):
-                    found[case, target, variant] = entry["cause"].strip()
-    return found
+def causes() -> dict[tuple[str, str, str], str]:
+    """(case, target, variant) -> why it differs."""
+    return {
+        (case, str(target), variant): entry["cause"].strip()
+        for entry in yaml.safe_load(_NAMED.read_text(encoding="utf-8"))
+        for case in entry["cases"]
+        for target in entry["targets"]
+        for variant in entry["variants"]
+    }
 
 
 def cause(job: Crossed) -> str:
     """Why a link is known to differ; empty: it is not."""
-    known = exceptions.find(job.case, job.arch)
-    if known is not None:
-        return known.cause
-    places = ((target, variant) for target in (job.arch, "") for variant in (job.variant, ""))
-    return next((why for place in places if (why := _causes().get((job.case, *place)))), "")
+    return causes().get((job.case, job.arch, job.variant), "")
 
 
 def run(job: Crossed, cache_folder: Path) -> Crossed | None:
@@ -159,9 +152,11 @@ def run(job: Crossed, cache_folder: Path) -> Crossed | None:
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         kind, detail = _compared(crossed, folder, place)
-    if kind == outcomes.DIFFERENT and cause(job):
-        kind = outcomes.EXCEPTION
-    return Crossed(job.case, job.arch, job.variant, kind, detail)
+    if detail != _CRASH and cause(job):
+        is_idle = kind != outcomes.DIFFERENT
+        kind = outcomes.DIFFERENT if is_idle else outcomes.EXCEPTION
+        detail = f"named, but {detail or 'the same'}" if is_idle else detail
+    return replace(job, kind=kind, detail=detail)
 
 
 def _compared(words: list[str], folder: Path, place: Path) -> tuple[str, str]:
@@ -204,7 +199,7 @@ def jobs(
     for record in sorted(cache_folder.glob("*/*/cmd.json")):
         case, arch = record.parent.parent.name, record.parent.name
         if (arches is None or arch in arches) and (cases is None or case in cases):
-            yield from (Crossed(case, arch, name) for name in names)
+            yield from (Crossed(case, arch, "", variant=name) for name in names)
 
 
 def render(found: list[Crossed]) -> str:
@@ -221,7 +216,7 @@ def render(found: list[Crossed]) -> str:
     named: dict[str, list[Crossed]] = {}
     for one in found:
         if one.kind == outcomes.EXCEPTION:
-            why = one.detail if one.detail == _CRASH else " ".join(cause(one).split())
+            why = " ".join(cause(one).split()) or one.detail
             named.setdefault(why, []).append(one)
     lines += ["", "## Named", ""]
     for why, links in sorted(named.items(), key=lambda item: -len(item[1])):
@@ -232,13 +227,14 @@ def render(found: list[Crossed]) -> str:
 
 
 _HEAD = """
-# Every link case in every variant
+# Every link case in 36 variants
 
 Written by `make link-crossed`; do not edit. The inputs of every case of `tests/link/cases` and
-`tests/link/seeds` are linked once more for each option of nvlink, with several together, in reverse
-order and twice, by nvlink 13.0.88 and by `cubinspec link`. Files, messages and exit statuses are
-compared. *Named exceptions* are listed below; they are in `tools/linkcases/crossed.yaml` or in
-`tools/linkcases/exceptions.yaml`.
+`tests/link/seeds` are linked once more in the variants below (options that change what is linked or
+told, several together, inputs in reverse order and twice), by nvlink 13.0.88 and by `cubinspec
+link`. Files, messages and exit statuses are compared. *Named exceptions*, one by one in
+`tools/linkcases/crossed.yaml`, are counted below by cause; a link that is named and yet the same
+counts as different.
 """
 
 
