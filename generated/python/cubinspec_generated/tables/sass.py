@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 dfba0afc9614ddae) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 0ef61806ba7be7a2) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (

@@ -20,14 +20,22 @@ from cubinspec_generated.codes import (
 )
 from cubinspec_generated.codes_sass import (
     SASS_BYTES,
+    SASS_STALL_MASK,
+    SASS_STALL_SHIFT,
     SASS_STUB_BITMAP,
     SASS_STUB_BYTES,
     SASS_STUB_FIRST_UNITS,
     SASS_STUB_ITEMS,
     SASS_STUB_PADDING,
+    SASS_UNSCHEDULED_STALL,
+    SASS_UNSCHEDULED_WAIT,
+    SASS_WAIT_MASK,
+    SASS_WAIT_SHIFT,
+    SASS_YIELDS,
 )
 from cubinspec_generated.tables.sass import STUB_UNITS
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.finalizer.flow import encode, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +46,9 @@ MERCURY_SLOT = sum(STUB_UNITS) * CAPSULE_UNIT
 _PADDING_BYTES = SASS_STUB_PADDING * SASS_BYTES
 #: Instructions of a slot.
 _PER_SLOT = SASS_STUB_BYTES // SASS_BYTES
+
+_SCHEDULE = SASS_STALL_MASK | SASS_YIELDS | SASS_WAIT_MASK
+_WAITING = SASS_UNSCHEDULED_STALL << SASS_STALL_SHIFT | SASS_UNSCHEDULED_WAIT << SASS_WAIT_SHIFT
 
 #: The capsule of one stub: index of the SASS section, mark, number of items, a bitmap of one
 #: word, a record with 4 bytes of a Mercury instruction, and a record of padding.
@@ -92,6 +103,12 @@ def finalized(stubs: list[bytes]) -> bytes:
         slots.append(body + body[-SASS_BYTES:] * SASS_STUB_PADDING)
     loop, idle = padding[:SASS_BYTES], padding[SASS_BYTES:]
     return b"".join(slots) + loop + idle * (_PER_SLOT - 1)
+
+
+def unscheduled(stub: bytes) -> bytes:
+    """The SASS code of a stub in a link for a debugger: each instruction waits (rule U18)."""
+    body, padding = stub[:-_PADDING_BYTES], stub[-_PADDING_BYTES:]
+    return encode(word & ~_SCHEDULE | _WAITING for word in words_of(body)) + padding
 
 
 def finalize_symbols(stubs: list[Symbol], size: int) -> int:

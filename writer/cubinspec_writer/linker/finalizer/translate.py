@@ -20,10 +20,11 @@ from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B2,
     SHT_CUDA_INFO,
+    SHT_CUDA_UFT,
     SHT_PROGBITS,
     STT_SECTION,
 )
-from cubinspec_generated.codes_sass import SASS_BYTES
+from cubinspec_generated.codes_sass import SASS_BYTES, SASS_STUB_BYTES
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer.fences import (
     Code,
@@ -38,6 +39,7 @@ from cubinspec_writer.linker.finalizer.line_tables import move_lines
 from cubinspec_writer.linker.finalizer.moved import UnknownCodeError
 from cubinspec_writer.linker.finalizer.places import move_attributes
 from cubinspec_writer.linker.finalizer.registers import move_places
+from cubinspec_writer.linker.finalizer.stubs import unscheduled
 from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.demands import global_records
 from cubinspec_writer.linker.model import FRAMES, LINE_TABLES, REGISTER_TABLE
@@ -65,6 +67,9 @@ def translate(job: Job, sass: list[InputObject], mercury: list[InputObject]) -> 
     has_debug = seen or any(_shows_errors(obj) for obj in mercury)
     for half, code in zip(sass, mercury, strict=True):
         _Input(half, code, is_final, has_debug).run(job.untranslated)
+        for section in half.of_type(SHT_CUDA_UFT) if seen else ():
+            if section.flags & SHF_EXECINSTR and section.size == SASS_STUB_BYTES:
+                section.data = unscheduled(section.data)
 
 
 def _shows_errors(mercury: InputObject) -> bool:
