@@ -224,6 +224,7 @@ LAUGHS = "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 40))
         ("\0", "this is no text"),
         ("a: '\ufffe'", "this is no text"),
         (BARE + "---\n" + BARE, "a second document"),
+        ("[" * 17 + "]" * 17, "more than 16 levels"),
         ("[" * 100_000, "more than 16 levels"),
         ("{a: " * 50_000, "more than 16 levels"),
         ("a0: &a0 [x, x]\n" + LAUGHS, "anchors and tags are not used here"),

@@ -247,7 +247,11 @@ class _Reader:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             place = (mark.line, mark.column) if mark else (0, 0)
-            raise self.document.error_at(place, error.problem or "this is no YAML") from error
+            reason = error.problem or "this is no YAML"
+            # libyaml reads ahead, and from 0.2.6 on it refuses 1000 levels before any is told here
+            if "nesting depth" in reason:
+                reason = f"more than {MAX_DEPTH} levels"
+            raise self.document.error_at(place, reason) from error
         except yaml.reader.ReaderError as error:
             head = self.document.text[: error.position]
             place = (head.count("\n"), len(head) - head.rfind("\n") - 1)
