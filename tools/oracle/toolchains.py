@@ -52,19 +52,29 @@ def fetch_wheel(package: str, version: str, sha256: str, folder: Path) -> Path:
     return kept
 
 
+def _unpack(label: str, scratch: Path) -> None:
+    entry = TABLE[label]
+    version = entry.get("version", label)
+    wheel = fetch_wheel(entry["package"], version, entry["sha256"], scratch)
+    wanted = tuple(entry["files"].values())
+    with zipfile.ZipFile(wheel) as archive:
+        for member in archive.namelist():
+            if member.startswith(wanted) and not member.endswith("/"):
+                place = CACHE / label / member
+                place.parent.mkdir(parents=True, exist_ok=True)
+                file = Path(archive.extract(member, scratch))
+                file.chmod(0o755)
+                os.replace(file, place)
+
+
 def path(label: str, name: str) -> Path:
     """A file (or folder) of a toolchain, fetching the wheel first when it is not in the cache."""
     entry = TABLE[label]
     if not is_fetched(label):
-        version = entry.get("version", label)
-        wheel = fetch_wheel(entry["package"], version, entry["sha256"], CACHE / "wheels")
-        with zipfile.ZipFile(wheel) as archive:
-            wanted = tuple(entry["files"].values())
-            for member in archive.namelist():
-                if member.startswith(wanted):
-                    archive.extract(member, CACHE / label)
-                    (CACHE / label / member).chmod(0o755)
-        wheel.unlink()
+        CACHE.mkdir(parents=True, exist_ok=True)
+        # Other processes may fetch the same wheel, so each file comes to its place by a rename.
+        with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
+            _unpack(label, Path(scratch))
     return CACHE / label / str(entry["files"][name])
 
 
