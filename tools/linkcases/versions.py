@@ -235,7 +235,8 @@ def _link_kept(version: str, case: build.Case, cache: Path, target: Path) -> boo
         said = replace(said, stderr=re.sub("^(?=.)", "nvlink ", said.stderr, flags=re.MULTILINE))
     else:
         record = json.loads((source.parent / "cmd.json").read_text(encoding="utf-8"))
-        words = record["argv"][1:-2]
+        # Its numbers of barriers are not kept, as some come from nvlink's memory.
+        words = [word for word in record["argv"][1:-2] if word != "-v"]
         nvlink = oracle.Tool("nvlink", version, toolchains.path(labels()[version], "nvlink"))
         said = nvlink.run(*words, "-o", output, cwd=target / "inputs")
     (target / "cmd.json").write_text(

@@ -122,8 +122,9 @@ def is_nameless(job: Job, shared: SharedMemory, symbol: Symbol) -> bool:
     if options.relocatable or not (symbol.internal or symbol.space == STO_CUDA_SHARED):
         return False
     if symbol.space == STO_CUDA_SHARED and debugger_sees(job.options):
-        # What a link with `-r` made for arrays of dynamic size has no name any more (rule R10).
-        return symbol.name == INSTANCE or (symbol.is_defined and not has_place(shared, symbol))
+        if symbol.name == INSTANCE:  # rule R10
+            return not (options.preserve_relocs and job.family.names_dynamic)
+        return symbol.is_defined and not has_place(shared, symbol)
     return not (options.preserve_relocs and has_place(shared, symbol))
 
 

@@ -9,6 +9,8 @@ output is no better.
 
 from __future__ import annotations
 
+from math import lcm
+
 from cubinspec.format.packing import align_up
 from cubinspec_generated.codes import (
     SHT_CUDA_SHARED,
@@ -42,8 +44,8 @@ _ALIGN: Final = 16
 
 READS = (
     "relocations.sections section.name section.owner section.sh_type sections.members "
-    "sections.unowned symbol.bind symbol.definition symbol.kind symbol.name symbol.other "
-    "symbol.size symbols.functions"
+    "sections.unowned symbol.alignment symbol.bind symbol.definition symbol.kind symbol.name "
+    "symbol.other symbol.size symbols.functions"
 )
 WRITES = (
     "names.entries names.kept names.reserved section.align section.emitted section.info_section "
@@ -93,10 +95,10 @@ def run(
             # As in a final link, this alignment says that there are such arrays.
             own.emitted, own.align, own.nobits_size = True, least, _sized(0, least)
     naming = _naming(relocations, arrays)
-    starts = {kernel: _start(sections, maker, kernel) for kernel in naming}
+    starts = {kernel: _start(job, sections, maker, kernel, naming[kernel]) for kernel in naming}
     if debugger_sees(job.options):
         # With -g the arrays keep their names (rule R7).
-        _place_together(naming, starts)
+        _place_together(job, maker, naming, starts, pool.align)
     for kernel, start in starts.items():
         if not debugger_sees(job.options):
             instance = _instance(job, names, symbols, maker, kernel, arrays)
@@ -122,14 +124,29 @@ def _naming(relocations: Relocations, arrays: set[Symbol]) -> dict[Symbol, set[S
     return {kernel: found[kernel] for kernel in sorted(first, key=first.__getitem__)}
 
 
-def _place_together(naming: dict[Symbol, set[Symbol]], starts: dict[Symbol, int]) -> None:
-    """Give kernels that have arrays in common one start, and the arrays this value."""
+def _place_together(
+    job: Job,
+    maker: Maker,
+    naming: dict[Symbol, set[Symbol]],
+    starts: dict[Symbol, int],
+    least: int,
+) -> None:
+    """Give kernels that have arrays in common one start, and the arrays this value.
+
+    Args:
+        least: the alignment that sections of kernels will have at least.
+    """
     kernels_of: dict[Symbol, list[Symbol]] = {}
     for kernel, named in naming.items():
         for array in named:
             kernels_of.setdefault(array, []).append(kernel)
     for kernels in joined(kernels_of.values()):
-        starts.update(dict.fromkeys(kernels, max(starts[kernel] for kernel in kernels)))
+        start = max(starts[kernel] for kernel in kernels)
+        if job.toolkit.aligns_instances:
+            sections = [maker.shared_section(kernel) for kernel in kernels]
+            aligns = [max(s.align, least) for s in sections if s is not None]
+            start = align_up(start, lcm(least, *aligns))
+        starts.update(dict.fromkeys(kernels, start))
     for array, kernels in kernels_of.items():
         array.value = starts[kernels[0]]
 
@@ -158,11 +175,15 @@ def _instance(
     return instance
 
 
-def _start(sections: Sections, maker: Maker, kernel: Symbol) -> int:
+def _start(job: Job, sections: Sections, maker: Maker, kernel: Symbol, arrays: set[Symbol]) -> int:
     """Where the arrays begin in the section of a kernel."""
     section = maker.shared_section(kernel)
     members = sections.members.get(section, []) if section is not None else []
-    return align_up(_static_size(members), _ALIGN)
+    align = _ALIGN
+    if job.toolkit.aligns_instances:
+        # Rule K9.
+        align = max([align, *(a.alignment for a in arrays if a.name == INSTANCE)])
+    return align_up(_static_size(members), align)
 
 
 def _make_room(
@@ -172,8 +193,9 @@ def _make_room(
     section = maker.shared_section(kernel, make=True)
     assert section is not None
     align = max(section.align, least if reach.is_wanted(kernel) else 0, _ALIGN)
-    # A larger alignment, which comes from the pool, says that there are none.
-    section.emitted = section.emitted or align == _ALIGN
+    # A larger alignment, which comes from the pool, says that there are none, unless a kernel with
+    # variables has the same ones (rule R7).
+    section.emitted |= align == _ALIGN or start > 0
     if section.emitted:
         section.align = align
         size = _sized(start, align)

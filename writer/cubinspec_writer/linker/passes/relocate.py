@@ -45,6 +45,7 @@ from cubinspec_writer.linker.library.outsymbols import (
 )
 from cubinspec_writer.linker.model import (
     HANDLE_KINDS,
+    INSTANCE,
     LINE_TABLES,
     SHARED_POOL,
     UDT_ENTRY,
@@ -482,8 +483,9 @@ def _is_listed(
     if symbol.kind in HANDLE_KINDS:
         return job.options.relocatable and not job.family.capsule
     is_array = symbol.space == STO_CUDA_SHARED and not symbol.is_defined
-    if is_array and target.owner in shared.dynamic_start and not debugger_sees(job.options):
-        return False
+    if is_array and target.owner in shared.dynamic_start:
+        # With -g arrays keep their names, but what stands for those of `-r` has none.
+        return debugger_sees(job.options) and symbol.name != INSTANCE
     if symbol.internal or symbol.space == STO_CUDA_SHARED:
         return has_place(shared, symbol) and (
             not job.family.capsule or symbol.space == STO_CUDA_SHARED

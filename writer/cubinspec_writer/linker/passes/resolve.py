@@ -220,12 +220,8 @@ def _bind(
         registered.in_globals = shndx == SHN_UNDEF or strong
         if shndx == SHN_UNDEF:
             registered.value = row.value
-            if (
-                job.options.relocatable
-                and row.bind == STB_WEAK
-                and registered.space == STO_CUDA_SHARED
-            ):
-                # What `-r` made for arrays of dynamic size keeps its binding (rule R10).
+            if row.bind == STB_WEAK and registered.space == STO_CUDA_SHARED:
+                # What `-r` made for arrays of dynamic size keeps its binding and place (rule R10).
                 registered.bind = STB_WEAK
                 registered.in_globals = job.toolkit.weak_globals
         else:

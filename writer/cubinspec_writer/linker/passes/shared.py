@@ -9,6 +9,8 @@ reserve 0x400 bytes in front, which count in the section size only.
 
 from __future__ import annotations
 
+from math import lcm
+
 from cubinspec.format.packing import align_up
 from cubinspec_generated.codes import (
     SHT_CUDA_SHARED,
@@ -54,7 +56,7 @@ READS = (
     "graph.address_taken graph.calls graph.indirect object.bound object.placed "
     "relocations.sections section.name section.owner section.relocs section.sh_type "
     "sections.members sections.unowned symbol.alignment symbol.bind symbol.definition symbol.kind "
-    "symbol.name symbol.other symbol.size symbols.functions symbols.globals"
+    "symbol.name symbol.other symbol.size symbols.by_name symbols.functions symbols.globals"
 )
 WRITES = (
     "names.entries names.kept names.reserved section.align section.emitted section.info_section "
@@ -377,9 +379,9 @@ def _place_dynamic(
     for group in shared.dynamic_groups:
         _place_group(job, symbols, shared, layout, group)
     if debugger_sees(job.options):
-        for array in [
-            s for s in symbols.globals if s.space == STO_CUDA_SHARED and not s.is_defined
-        ]:
+        for array in symbols.by_name.values():
+            if array.space != STO_CUDA_SHARED or array.is_defined:
+                continue
             array.section = sections.find(SHARED_POOL)
             first = next(iter(reaching.get(array, ())), None)
             array.value = shared.dynamic_start.get(first, 0) if first is not None else 0
@@ -390,14 +392,16 @@ def _place_group(
 ) -> None:
     """Give kernels that share a device function with arrays one place for these."""
     sizes, aligns = layout.sizes, layout.aligns
-    least = _DYNAMIC_ALIGN
+    least = least_start = _DYNAMIC_ALIGN
     if job.toolkit.aligns_instances:
-        least = max([least, *(layout.least(kernel) for kernel in group)])
-        empty = [k for k in group if not sizes[k] and _has_section(k)]
-        sizes.update(dict.fromkeys(empty, 1))
-        if empty:
-            symbols.null_value = job.reserved_shared
-    start = align_up(max((sizes[k] for k in group), default=0), least)
+        least = least_start = max([least, *(layout.least(kernel) for kernel in group)])
+        if debugger_sees(job.options):
+            least_start = lcm(*(max(aligns[kernel], least) for kernel in group))
+        else:
+            empty = [k for k in group if not sizes[k] and _has_section(k)]
+            sizes.update(dict.fromkeys(empty, 1))
+            symbols.null_value += len(empty) * job.reserved_shared
+    start = align_up(max((sizes[k] for k in group), default=0), least_start)
     for kernel in group:
         align = aligns[kernel] = max(aligns[kernel], least)
         # Rule K6.

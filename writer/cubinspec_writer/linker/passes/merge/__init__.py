@@ -65,7 +65,12 @@ from cubinspec_writer.linker.model import (
     OutSection,
     Symbol,
 )
-from cubinspec_writer.linker.passes.merge.one_input import SHARED, OneInput, place_section
+from cubinspec_writer.linker.passes.merge.one_input import (
+    SHARED,
+    OneInput,
+    place_section,
+    shared_without_names,
+)
 from cubinspec_writer.linker.passes.merge.relocations import merge_relocations
 
 TYPE_CHECKING = False
@@ -177,8 +182,8 @@ def run(
             _keep_signatures(one, names.kept)
         for relocs in obj.relocs:
             merge_relocations(one, relocs, diagnostics)
-        for source in obj.of_type(SHT_CUDA_SHARED) if obj.is_extensible else ():
-            place_section(one, source, last=True)  # no symbols are in it (rule S17)
+        for source in shared_without_names(one):
+            place_section(one, source, last=True)
         _notes(one)
     for section in sections.by_type.get(SHT_CUDA_RESERVED_SHARED, ()):
         _place_reserved(section, sections.members.get(section, []), job.options.relocatable)
@@ -348,7 +353,12 @@ def _keep_signatures(one: OneInput, kept: KeptNames) -> None:
     """Enter the texts of the call graph of an input where they are met (rule K16)."""
     obj = one.obj
     taken = [(a, b) for a, b in obj.callgraph.address_taken if _is_stated(obj, a)]
-    for _, offset in (*taken, *obj.callgraph.indirect, *obj.prototypes):
+    called = [
+        (a, b)
+        for a, b in obj.callgraph.indirect
+        if function_at(obj, a) is not None and accepted_here(obj, a)
+    ]
+    for _, offset in (*taken, *called, *obj.prototypes):
         kept.strings.setdefault(obj.string(offset))
 
 

@@ -16,7 +16,9 @@ from cubinspec_generated.codes import (
     STO_CUDA_SHARED,
     STO_CUDA_SPACE_SHIFT,
     STT_CUDA_OBJECT,
+    STT_SECTION,
 )
+from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.copies import accepted_here, defined_here
 from cubinspec_writer.linker.model import (
     FRAMES,
@@ -216,12 +218,12 @@ def place_section(
             section.info_section = owner.section
     if is_bank and owner is not None and not last:
         source = _named_part(one, source)
-    base = _merge_bytes(one, source, section)
+    base = _merge_bytes(one, source, section, last=last)
     one.obj.placed[index] = (section, base)
     return section, base
 
 
-def _merge_bytes(one: OneInput, source: InSection, section: OutSection) -> int:
+def _merge_bytes(one: OneInput, source: InSection, section: OutSection, *, last: bool) -> int:
     """Merge the bytes of an input section; returns where they begin."""
     name, sh_type = source.name, source.sh_type
     if sh_type == SHT_CUDA_RESERVED_SHARED:
@@ -235,7 +237,9 @@ def _merge_bytes(one: OneInput, source: InSection, section: OutSection) -> int:
         # These have the alignment; that of the section may be `-r`'s, for arrays (rule R8).
         section.emitted = True
         if one.obj.is_extensible:
-            _take_laid_out(one, source, section)
+            _take_laid_out(one, source, section, source.size)
+        elif last:
+            _take_laid_out(one, source, section, 1)  # rule K9
         return 0
     if one.job.family.drops_dead_frames and sh_type not in CONSTANT_BANK_TYPES:
         if name in TABLES_OF_CODE:
@@ -245,7 +249,23 @@ def _merge_bytes(one: OneInput, source: InSection, section: OutSection) -> int:
     return _append(one, source, section)
 
 
-def _take_laid_out(one: OneInput, source: InSection, section: OutSection) -> None:
+def shared_without_names(one: OneInput) -> list[InSection]:
+    """Sections of shared memory in which no symbol is.
+
+    They are in extensible whole programs (rule S17); and `-r` makes them for kernels that have
+    nothing but arrays of dynamic size, which later linkers place (rule K9).
+    """
+    sources = one.obj.of_type(SHT_CUDA_SHARED)
+    if one.obj.is_extensible:
+        return sources
+    options = one.job.options
+    if not one.job.toolkit.aligns_instances or not options.relocatable or debugger_sees(options):
+        return []
+    named = {row.shndx for row in one.obj.symbols if row.kind != STT_SECTION}
+    return [s for s in sources if s.index not in named and s.info in one.owner]
+
+
+def _take_laid_out(one: OneInput, source: InSection, section: OutSection, size: int) -> None:
     """Take shared memory that ptxas has laid out (rule S17).
 
     Its variables have no symbols; nvlink treats it as one variable, that of the null symbol.
@@ -254,7 +274,7 @@ def _take_laid_out(one: OneInput, source: InSection, section: OutSection) -> Non
     if one.job.options.relocatable and not one.symbols.null_value:
         one.symbols.null_value = source.align
     members = one.sections.members.setdefault(section, [])
-    if source.size:
+    if size:
         # That of a duplicate lies behind it.
         start = align_up(sum(x.size for x in members), source.align)
         other = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
@@ -263,7 +283,7 @@ def _take_laid_out(one: OneInput, source: InSection, section: OutSection) -> Non
             STB_LOCAL,
             STT_CUDA_OBJECT,
             other,
-            start + source.size,
+            start + size,
             section=section,
             definition=(one.obj, one.obj.symbols[0]),
         )
@@ -328,7 +348,7 @@ def _place_duplicate(
         section.append(b"", source.size, source.align)
         section.emitted = True
         if one.obj.is_extensible:
-            _take_laid_out(one, source, section)
+            _take_laid_out(one, source, section, source.size)
         return section, 0
     if source.sh_type not in CONSTANT_BANK_TYPES:
         return None
