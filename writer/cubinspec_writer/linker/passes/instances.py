@@ -179,11 +179,12 @@ def _start(job: Job, sections: Sections, maker: Maker, kernel: Symbol, arrays: s
     """Where the arrays begin in the section of a kernel."""
     section = maker.shared_section(kernel)
     members = sections.members.get(section, []) if section is not None else []
-    align = _ALIGN
-    if job.toolkit.aligns_instances:
-        # Rule K9.
-        align = max([align, *(a.alignment for a in arrays if a.name == INSTANCE)])
-    return align_up(_static_size(members), align)
+    size = _static_size(members)
+    if not job.toolkit.aligns_instances:
+        return align_up(size, _ALIGN)
+    # Rule K9.
+    place = max([a.alignment for a in arrays if a.name == INSTANCE], default=0)
+    return max(align_up(size, max(place, _ALIGN)), place if place >= _ALIGN else 0)
 
 
 def _make_room(

@@ -239,7 +239,7 @@ def _merge_bytes(one: OneInput, source: InSection, section: OutSection, *, last:
         if one.obj.is_extensible:
             _take_laid_out(one, source, section, source.size)
         elif last:
-            _take_laid_out(one, source, section, 1)  # rule K9
+            _take_laid_out(one, source, section, 1)  # rule K22
         return 0
     if one.job.family.drops_dead_frames and sh_type not in CONSTANT_BANK_TYPES:
         if name in TABLES_OF_CODE:
@@ -253,13 +253,14 @@ def shared_without_names(one: OneInput) -> list[InSection]:
     """Sections of shared memory in which no symbol is.
 
     They are in extensible whole programs (rule S17); and `-r` makes them for kernels that have
-    nothing but arrays of dynamic size, which later linkers place (rule K9).
+    nothing but arrays of dynamic size, which later linkers place (rule K22).
     """
     sources = one.obj.of_type(SHT_CUDA_SHARED)
     if one.obj.is_extensible:
         return sources
     options = one.job.options
-    if not one.job.toolkit.aligns_instances or not options.relocatable or debugger_sees(options):
+    fills = one.job.toolkit.fills_shared_of_arrays and options.relocatable
+    if not fills or debugger_sees(options):
         return []
     named = {row.shndx for row in one.obj.symbols if row.kind != STT_SECTION}
     return [s for s in sources if s.index not in named and s.info in one.owner]
