@@ -398,6 +398,7 @@ def _place_group(
         if debugger_sees(job.options):
             least_start = lcm(*(max(aligns[kernel], least) for kernel in group))
         elif job.toolkit.fills_shared_of_arrays:
+            # Rule K22.
             empty = [k for k in group if not sizes[k] and _has_section(k)]
             sizes.update(dict.fromkeys(empty, 1))
             symbols.null_value += len(empty) * job.reserved_shared
