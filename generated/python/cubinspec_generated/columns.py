@@ -1,4 +1,4 @@
-# Generated from ksy/tables/eiattr.yaml (sha256 37e23657ab3af137) and ksy/tables/relocations.yaml (sha256 4e9612bb1abc488b) and ksy/tables/sections.yaml (sha256 df434f4beacb85a1) and ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
+# Generated from ksy/tables/eiattr.yaml (sha256 205c90ea6413c2ed) and ksy/tables/relocations.yaml (sha256 4e9612bb1abc488b) and ksy/tables/sections.yaml (sha256 df434f4beacb85a1) and ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
 """Columns of the tables of attributes, relocation types, sections and compatibility records.
 
 They say what the rows in ``tables`` say, as literals: the linker imports them at start-up.

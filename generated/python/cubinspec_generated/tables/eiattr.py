@@ -1,4 +1,4 @@
-# Generated from ksy/tables/eiattr.yaml (sha256 37e23657ab3af137) by tools.gen; do not edit.
+# Generated from ksy/tables/eiattr.yaml (sha256 205c90ea6413c2ed) by tools.gen; do not edit.
 """Attributes of .nv.info sections (EIATTR)."""
 
 from cubinspec_generated.rows import (

@@ -16,6 +16,7 @@ from cubinspec_generated.codes import (
     EIATTR_ERROR,
     EIATTR_EXTERNS,
     EIATTR_FRAME_SIZE,
+    EIATTR_GRID_ATTRIBUTES,
     EIATTR_KPARAM_INFO,
     EIATTR_KPARAM_INFO_V2,
     EIATTR_LOAD_CACHE_REQUEST,
@@ -378,6 +379,7 @@ JOINED: Final[dict[int, Callable[[int, int], int]]] = {
     EIATTR_NUM_MBARRIERS: int.__add__,
     EIATTR_VRC_CTA_INIT_COUNT: max,
     EIATTR_SPARSE_MMA_MASK: int.__or__,
+    EIATTR_GRID_ATTRIBUTES: int.__or__,
 }
 MARKS: Final = frozenset(
     (
@@ -397,6 +399,7 @@ FORMATS: Final = {
     EIATTR_NUM_MBARRIERS: EIFMT_HVAL,
     EIATTR_VRC_CTA_INIT_COUNT: EIFMT_BVAL,
     EIATTR_SPARSE_MMA_MASK: EIFMT_HVAL,
+    EIATTR_GRID_ATTRIBUTES: EIFMT_HVAL,
     EIATTR_REG_RECONFIG: EIFMT_NVAL,
 }
 

@@ -14,6 +14,7 @@ from cubinspec_generated.codes import (
     EIATTR_EXTERNS,
     EIATTR_FRAME_SIZE,
     EIATTR_GRAPHICS_GLOBAL_CBANK,
+    EIATTR_GRID_ATTRIBUTES,
     EIATTR_LOAD_CACHE_REQUEST,
     EIATTR_MAX_STACK_SIZE,
     EIATTR_MAXREG_COUNT,
@@ -252,6 +253,13 @@ def collect(
     return collected
 
 
+def _is_told(job: Job, function: Symbol, code: int) -> bool:
+    """Whether kernels take over an attribute of a device function."""
+    if code == EIATTR_GRID_ATTRIBUTES:
+        return job.toolkit.joins_grid_attributes  # rule K23
+    return code not in TENSOR_MODES or _input_of(function).toolkit >= WRITTEN.number
+
+
 def _decide(
     job: Job,
     attributes: Attributes,
@@ -296,9 +304,8 @@ def _decide(
             if not names and function not in kernels and not is_device:
                 continue
         if is_device and code in TAKEN:
-            is_told = code not in TENSOR_MODES or _input_of(function).toolkit >= WRITTEN.number
             named = code == EIATTR_EXTERNS and function in collected.externs
-            if (is_asking(record) and is_told) or named:
+            if (is_asking(record) and _is_told(job, function, code)) or named:
                 # Names that are settled by now still have their turn (rule W6).
                 collected.asked.setdefault(function, []).append(record)
             if code == EIATTR_AT_ENTRY_FRAGMENTS and kernels:

@@ -16,6 +16,7 @@ from cubinspec_generated.codes import (
     EIATTR_AT_ENTRY_FRAGMENTS,
     EIATTR_CTAIDZ_USED,
     EIATTR_EXTERNS,
+    EIATTR_GRID_ATTRIBUTES,
     EIATTR_NUM_BARRIERS,
     EIATTR_NUM_MBARRIERS,
     EIATTR_REG_RECONFIG,
@@ -63,6 +64,7 @@ _ALONE_FIRST: Final[tuple[int, ...]] = (
     EIATTR_NUM_BARRIERS,
     EIATTR_NUM_MBARRIERS,
 )
+_ALONE_LAST: Final[tuple[int, ...]] = (EIATTR_AT_ENTRY_FRAGMENTS, EIATTR_GRID_ATTRIBUTES)
 #: Counts that the only kernel does not get when they are 0.
 _COUNTS: Final[tuple[int, ...]] = (EIATTR_NUM_BARRIERS, EIATTR_NUM_MBARRIERS)
 
@@ -101,7 +103,7 @@ def take_over(
             # The only kernel of a program gets what any function asks for, reached or not.
             taker.alone(objects, everyone, asked, has_old)
             fill_externs(kernel, own.records, [], externs, everyone, job.toolkit.reverses_externs)
-            taker.fragments(everyone, asked)
+            taker.behind_names(everyone, asked)
         else:
             reached = demands.graph.reachable(kernel)
             below = sorted((f for f in reached if f in position), key=position.__getitem__)
@@ -160,11 +162,12 @@ class Taker:
                 if record[1] == EIATTR_SPARSE_MMA_MASK:
                     self._take(record)
 
-    def fragments(self, functions: Iterable[Symbol], asked: Asked) -> None:
+    def behind_names(self, functions: Iterable[Symbol], asked: Asked) -> None:
         """Take what stands behind external names."""
-        for function in functions:
-            for record in asked.get(function, ()):
-                if record[1] == EIATTR_AT_ENTRY_FRAGMENTS:
+        rows = [record for function in functions for record in asked.get(function, ())]
+        for code in _ALONE_LAST:
+            for record in rows:
+                if record[1] == code:
                     self._take(record)
 
     def _find(self, code: int) -> int | None:
