@@ -236,8 +236,7 @@ def _kernel_filter(gathered: Gathered, options: LinkOptions) -> KernelFilter | N
         return None  # an input without such names, as any cubin is (rule V5)
     from cubinspec_writer.linker.inputs.host import named_by_host
 
-    launches = any(candidate.system for candidate in gathered.candidates)
-    return named_by_host(gathered.hosts, launches=launches)
+    return named_by_host(gathered.hosts)
 
 
 def _is_twofold(candidate: Candidate) -> bool:

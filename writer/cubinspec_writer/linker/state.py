@@ -445,12 +445,11 @@ class Reach:
 
     Attributes:
         filter: which kernels are wanted; None: all.
-        launched: kernels that the host does not name, but device code may launch.
         remaining: kernels that are wanted for want of others; they are merged as functions
             (rule L5).
     """
 
-    __slots__ = ("_below", "_kernels", "filter", "graph", "job", "launched", "remaining", "symbols")
+    __slots__ = ("_below", "_kernels", "filter", "graph", "job", "remaining", "symbols")
 
     def __init__(
         self, job: Job, symbols: Symbols, graph: Graph, wanted: KernelFilter | None
@@ -459,7 +458,6 @@ class Reach:
         self.symbols: Symbols = symbols
         self.graph: Graph = graph
         self.filter: KernelFilter | None = wanted
-        self.launched: set[Symbol] = set()
         self.remaining: frozenset[Symbol] = frozenset()
         self._kernels: list[Symbol] | None = None
         self._below: Below | None = None
@@ -478,7 +476,7 @@ class Reach:
         if debugger_sees(options):
             return True
         keeps_all = self.filter.by_host and options.relocatable
-        return keeps_all or self.filter.keeps(function) or function in self.launched
+        return keeps_all or self.filter.keeps(function)
 
     def kernels(self) -> list[Symbol]:
         """Wanted kernels with code in the output, in registration order; merging is over."""

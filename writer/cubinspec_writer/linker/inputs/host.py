@@ -43,22 +43,19 @@ class KernelFilter:
         internal: names of kernels that only one file knows.
         by_host: the names come from host objects; then a removed kernel leaves the name of its
             shared section in the string table.
-        launches: the device runtime is linked, so that device code can launch kernels.
     """
 
-    __slots__ = ("by_host", "external", "internal", "launches")
+    __slots__ = ("by_host", "external", "internal")
 
     def __init__(
         self,
         external: Patterns,
         internal: Patterns,
         by_host: bool = False,
-        launches: bool = False,
     ) -> None:
         self.external: Patterns = external
         self.internal: Patterns = internal
         self.by_host: bool = by_host
-        self.launches: bool = launches
 
     def keeps(self, kernel: Symbol) -> bool:
         """Whether a kernel is named."""
@@ -72,14 +69,13 @@ def named_by_options(kernels: Iterable[str]) -> KernelFilter:
     return KernelFilter(patterns, patterns)
 
 
-def named_by_host(objects: Iterable[HostObject], *, launches: bool = False) -> KernelFilter | None:
+def named_by_host(objects: Iterable[HostObject]) -> KernelFilter | None:
     """The filter made of the host objects' names; None when they do not count.
 
     They count when an object that is not of the device runtime names a kernel (rule V4).
 
     Args:
         objects: all inputs, each of which has names.
-        launches: the device runtime is linked.
     """
     external: list[str] = []
     internal: list[str] = []
@@ -90,7 +86,7 @@ def named_by_host(objects: Iterable[HostObject], *, launches: bool = False) -> K
         is_named |= not host.system and bool(host.external or host.internal)
     if not is_named:
         return None
-    return KernelFilter(Patterns(external), Patterns(internal), by_host=True, launches=launches)
+    return KernelFilter(Patterns(external), Patterns(internal), by_host=True)
 
 
 def register_text(objects: Iterable[HostObject]) -> str:

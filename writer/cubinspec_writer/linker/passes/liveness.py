@@ -9,9 +9,9 @@ L4).
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import SHT_CUDA_UFT_ENTRY, STO_CUDA_ENTRY, STT_FUNC
+from cubinspec_generated.codes import SHT_CUDA_UFT_ENTRY, STT_FUNC
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.library.copies import function_at, reference_graph, takes_address
+from cubinspec_writer.linker.library.copies import reference_graph
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
             for row in obj.named
             if (symbol := obj.bound[row.index]) is not None and symbol.kind == STT_FUNC
         }
-    if reach.filter is not None and reach.filter.launches:
-        reach.launched = _launched(objects)
     options = job.options
     keeps_all = options.debug or options.preserve_relocs
     if options.relocatable or (keeps_all and reach.filter is None):
@@ -86,15 +84,3 @@ def _refuse_removed(held: list[Symbol], wanted: list[Symbol]) -> None:
                 f"a kernel of an extensible whole program that is removed while its address is "
                 f"taken ('{function.name}' in '{origin.name}')"  # rule X18
             )
-
-
-def _launched(objects: list[InputObject]) -> set[Symbol]:
-    """Kernels whose address is taken, by code that is linked or not (rule V9)."""
-    return {
-        function
-        for obj in objects
-        for index, _ in obj.callgraph.address_taken
-        if (function := function_at(obj, index)) is not None
-        and function.other & STO_CUDA_ENTRY
-        and takes_address(obj, index)
-    }
