@@ -11,7 +11,7 @@ from cubinspec import Cubin
 from cubinspec.errors import CubinError
 from cubinspec.format.attributes import ShapeCache, info_rows
 from cubinspec.format.sections import INFO_TYPES
-from cubinspec.model.function import Launch
+from cubinspec.model.function_table import Launch
 from cubinspec.reader import streams
 from cubinspec.reader.streams import InfoIndex
 from cubinspec_generated.codes import (

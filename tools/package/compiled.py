@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "build" / "compiled"
 #: What CI runs: the tests of what is compiled.
 QUICK = (
+    "tests/unit/test_api.py",
     "tests/unit/test_bulk.py",
     "tests/unit/test_compiled.py",
     "tests/unit/test_emit_parts.py",

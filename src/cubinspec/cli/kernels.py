@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from _operator import itemgetter
 
 from cubinspec.cli import outlive
 from cubinspec.cli.options import (
@@ -14,7 +15,16 @@ from cubinspec.cli.options import (
     cubin_targets,
     pattern_of,
 )
-from cubinspec.cli.output import complain, for_each_file, printable, table_text, table_width, title
+from cubinspec.cli.output import (
+    complain,
+    for_each_file,
+    printable,
+    table_lines,
+    table_text,
+    table_width,
+    title,
+)
+from cubinspec.report.kernel_rows import COLUMNS, rows_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +34,9 @@ if TYPE_CHECKING:
     from cubinspec.containers import Step
     from cubinspec.model.cubin import Cubin
     from cubinspec.model.functions import FunctionList
+    from cubinspec.report.kernel_rows import Row
 
     Steps = tuple[Step, ...]
-    #: One line of the table, unformatted: the values of ``_CSV_HEAD`` up to the mangled name.
-    Row = tuple[Any, ...]
     #: Gets the file, the path to the image inside it, and what was read of the image.
     Take = Callable[[str, str, Any], None]
 
@@ -56,24 +65,20 @@ _HEAD: tuple[str, ...] = (
     *("kind", "arch", "type", "reg", "stack", "shared", "local", "const0", "bar", "threads"),
     *("params", "name"),
 )
-_CSV_HEAD = (
-    *("kind", "arch", "type", "registers", "stack", "shared", "local", "const0", "barriers"),
-    *("max_threads", "params", "param_size", "stack_unknown", "name", "path"),
-)
+_CSV_HEAD = (*COLUMNS, "path")
 #: What ``--sort`` takes: the table's words and those of JSON and CSV.
 _COLUMNS = {
-    **{word: column for column, word in enumerate(_CSV_HEAD[:-1])},
-    "reg": _CSV_HEAD.index("registers"),
-    "bar": _CSV_HEAD.index("barriers"),
-    "threads": _CSV_HEAD.index("max_threads"),
+    **{word: column for column, word in enumerate(COLUMNS)},
+    "reg": COLUMNS.index("registers"),
+    "bar": COLUMNS.index("barriers"),
+    "threads": COLUMNS.index("max_threads"),
 }
 #: Columns of text, which are aligned to the left and sorted from A to Z.
 _TEXT_WORDS = frozenset(("kind", "arch", "type", "name", "image"))
-_NAME = _CSV_HEAD.index("name")
-_STACK = _CSV_HEAD.index("stack")
-_UNKNOWN = _CSV_HEAD.index("stack_unknown")
+_NAME = COLUMNS.index("name")
+_UNKNOWN = COLUMNS.index("stack_unknown")
 #: Place of the stack among the numbers of a row, which follow kind, arch and type.
-_STACK_NUMBER = _STACK - 3
+_STACK_NUMBER = COLUMNS.index("stack") - 3
 _ABSENT = "-"
 _ARROW = " → "
 #: Characters of the column "image" on a terminal.
@@ -139,7 +144,7 @@ class Reading:
             rows = [row for row in rows if matches(row[_NAME])]
         if self._form == "rows" or not rows:
             return rows
-        rows.sort(key=lambda row: row[_NAME])
+        rows.sort(key=itemgetter(_NAME))
         return rows_text(rows, kinds=self._every_function, mangled=self._mangled, width=self._width)
 
     def functions_of(self, cubin: Cubin) -> FunctionList:
@@ -335,7 +340,7 @@ class _Table:
         if column is not None:
             self._kept.sort(
                 key=lambda item: _order(item[1][column]),
-                reverse=_CSV_HEAD[column] not in _TEXT_WORDS,
+                reverse=COLUMNS[column] not in _TEXT_WORDS,
             )
         if self._csv:
             from cubinspec.cli.walking import write_csv
@@ -397,36 +402,46 @@ def rows_text(
     head = _HEAD if kinds else _HEAD[1:]
     if paths is not None:
         head = (*head[:-1], "image", head[-1])
-    columns: list[Sequence[str]] = []
-    below = ""
-    if rows:
-        kind, arch, types, *numbers, params, sizes, reasons, names = zip(*rows, strict=True)
-        if kinds:
-            columns.append(kind)
-        columns += (arch, types)
-        for cells in numbers:
-            # few of them differ
-            texts = {cell: _ABSENT if cell is None else str(cell) for cell in set(cells)}
-            columns.append([texts[cell] for cell in cells])
-        if any(reasons):
-            below = _reasons_text(rows, mangled, width)
-            stacks = columns[-len(numbers) + _STACK_NUMBER]
-            columns[-len(numbers) + _STACK_NUMBER] = [
-                stack if reason is None else reason[0]
-                for stack, reason in zip(stacks, reasons, strict=True)
+    if not rows:
+        return table_text(head, [()] * len(head), _left(head), width)
+    # few differ in more than the name
+    heads = [row[:_NAME] for row in rows]
+    distinct = list(dict.fromkeys(heads))
+    columns = _columns(distinct, kinds)
+    first, *lines = table_lines(head[: len(columns)], columns, _left(head))
+    line_of = dict(zip(distinct, lines, strict=True))
+    names = [_shown(row[_NAME], mangled) for row in rows]
+    rest = [names] if paths is None else [paths, names]
+    head = (first, *head[len(columns) :])
+    text = table_text(head, [[line_of[row] for row in heads], *rest], _left(head), width)
+    if any(row[_UNKNOWN] for row in distinct):
+        text += _reasons_text(rows, mangled, width)
+    return text
+
+
+def _left(head: Sequence[str]) -> frozenset[int]:
+    return frozenset(i for i, word in enumerate(head) if word in _TEXT_WORDS)
+
+
+def _columns(rows: list[Row], kinds: bool) -> list[Sequence[str]]:
+    """The cells of the columns in front of image and name."""
+    kind, arch, types, *numbers, params, sizes, reasons = zip(*rows, strict=True)
+    columns: list[Sequence[str]] = [kind, arch, types] if kinds else [arch, types]
+    for number, cells in enumerate(numbers):
+        texts = [_ABSENT if cell is None else str(cell) for cell in cells]
+        if number == _STACK_NUMBER:
+            texts = [
+                text if reason is None else reason[0]
+                for text, reason in zip(texts, reasons, strict=True)
             ]
-        pairs = list(zip(params, sizes, strict=True))
-        shown = {
-            (count, size): f"{count}:{size or 0}" if count else "0" for count, size in set(pairs)
-        }
-        columns.append([shown[pair] for pair in pairs])
-        if paths is not None:
-            columns.append(paths)
-        columns.append([_shown(name, mangled) for name in names])
-    else:
-        columns = [()] * len(head)
-    left = frozenset(i for i, word in enumerate(head) if word in _TEXT_WORDS)
-    return table_text(head, columns, left, width) + below
+        columns.append(texts)
+    columns.append(
+        [
+            f"{count}:{size or 0}" if count else "0"
+            for count, size in zip(params, sizes, strict=True)
+        ]
+    )
+    return columns
 
 
 def _reason_cell(row: Row, mangled: bool) -> str:
@@ -473,50 +488,3 @@ def _shown(name: str, mangled: bool) -> str:
         _shown_names.clear()
     shown = _shown_names[name, mangled] = printable(text)
     return shown
-
-
-def rows_of(cubin: Cubin, functions: FunctionList, arch: str, *, every: bool) -> list[Row]:
-    """The unformatted table rows of functions of a cubin for the target ``arch``.
-
-    Args:
-        every: they are all functions, not only kernels.
-    """
-    kind = "" if every else "kernel"
-    rows = _rows(functions, kind, arch, cubin.header.type_word)
-    # before the device link, more stacks can be unknown than those that the file calls unknown
-    is_open = cubin.header.is_relocatable and not cubin.knows_all_stacks()
-    if is_open or None in [row[_STACK] for row in rows]:
-        from cubinspec.report.stack import reasons_of
-
-        for place, reason in reasons_of(cubin, functions).items():
-            rows[place] = (*rows[place][:_UNKNOWN], reason, *rows[place][_UNKNOWN + 1 :])
-    return rows
-
-
-def _rows(functions: FunctionList, kind: str, arch: str, word: str) -> list[Row]:
-    """The rows of functions, all of them of one kind or of any (empty)."""
-    from cubinspec.model.function import stack_of
-
-    rows: list[Row] = []
-    for function, name in zip(functions, functions.names, strict=True):
-        registers, frame, minimum, _, shared, local, banks, barriers = function.numbers
-        launch = function.launch
-        rows.append(
-            (
-                kind or function.kind,
-                arch,
-                word,
-                registers,
-                stack_of(minimum, frame),
-                shared,
-                local,
-                banks[0][1] if banks and not banks[0][0] else None,
-                barriers,
-                launch.max_threads,
-                launch.num_params,
-                launch.param_size,
-                None,
-                name,
-            )
-        )
-    return rows

@@ -210,6 +210,19 @@ def table_text(
     left: frozenset[int],
     width: int | None = None,
 ) -> str:
+    """The lines of :func:`print_table` as one text, from columns of cells."""
+    lines = table_lines(head, columns, left, width)
+    lines[0] = heading(lines[0])
+    lines.append("")
+    return "\n".join(lines)
+
+
+def table_lines(
+    head: Sequence[str],
+    columns: Sequence[Sequence[str]],
+    left: frozenset[int],
+    width: int | None = None,
+) -> list[str]:
     """The lines of :func:`print_table`, from columns of cells."""
     last = len(head) - 1
     sizes = []
@@ -243,6 +256,4 @@ def table_text(
     if split <= last:
         rest = map(_SPACE.join, zip(*shown[split:], strict=True))
         lines = [f"{line}\n{_INDENT}{more}" for line, more in zip(lines, rest, strict=True)]
-    lines[0] = heading(lines[0])
-    lines.append("")
-    return "\n".join(lines)
+    return lines

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cubinspec.model.function import Function, FunctionTable, defined_functions
+from cubinspec.model.function import Function
+from cubinspec.model.function_table import FunctionTable, defined_functions
 from cubinspec_generated.codes import STO_CUDA_ENTRY
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ call graph, each behind a pair ``<0, marker>``, are found here (:func:`lists_of`
 
 from __future__ import annotations
 
-from struct import unpack_from
+from _struct import unpack_from
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.attributes import (

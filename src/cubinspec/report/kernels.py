@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from cubinspec.model.cubin import Cubin
-    from cubinspec.model.function import Function, Launch, Numbers
+    from cubinspec.model.function import Function
+    from cubinspec.model.function_table import Launch, Numbers
     from cubinspec.model.parameter import Parameter
 
     Key = TypeVar("Key")

@@ -8,7 +8,7 @@ from cubinspec.containers.source import FileSource, PathSource, Source
 from cubinspec.containers.walk import images_of
 from cubinspec.errors import CubinError, FileAccessError, MissingPackageError
 from cubinspec.model.cubin import Cubin
-from cubinspec.model.function import stack_of
+from cubinspec.model.function_table import stack_of
 from cubinspec.report.archs import split_arch
 from cubinspec.report.names import readable
 from cubinspec.scan.parallel import share_of, stored_size

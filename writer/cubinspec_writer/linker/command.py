@@ -221,10 +221,11 @@ class _Command:
 
 def _summary(name: str, result: LinkResult) -> None:
     """Print what was done, and the table of kernels that `cubinspec kernels` prints."""
-    from cubinspec.cli.kernels import rows_of, rows_text
+    from cubinspec.cli.kernels import rows_text
     from cubinspec.cli.options import Arguments
     from cubinspec.cli.output import table_width
     from cubinspec.model.cubin import Cubin
+    from cubinspec.report.kernel_rows import rows_of
     from cubinspec_writer.linker.reports.summary import summary_lines
 
     print(_shown("\n".join(summary_lines(name, result.summary))))
