@@ -48,6 +48,15 @@ __all__ = [
 
 #: No architecture has had a larger number; in a file it is damage.
 _LARGEST_SM = 0x1FF
+#: What the toolkit whose files are written here makes code for.
+_WRITTEN = tuple(
+    found
+    for found in ARCHITECTURES.values()
+    if (found.first_toolkit or 0) <= WRITTEN.number <= (found.last_toolkit or WRITTEN.number)
+)
+_LINKERS = {
+    row.version: row for row in TOOLKITS.values() if row.imitated and row.release is not None
+}
 
 
 class Target(FrozenValue):
@@ -205,13 +214,12 @@ def toolkit_number(version: str) -> int | None:
 
 def linker_toolkits() -> dict[str, Toolkit]:
     """The toolkits whose nvlink is imitated, by version, ascending."""
-    rows = TOOLKITS.values()
-    return {row.version: row for row in rows if row.imitated and row.release is not None}
+    return _LINKERS
 
 
 def written_targets() -> list[Target]:
     """What the toolkit whose files are written here makes code for."""
-    return [Target(found, variant) for found in _written() for variant in found.variants]
+    return [Target(found, variant) for found in _WRITTEN for variant in found.variants]
 
 
 def link_target_names() -> list[str]:
@@ -220,7 +228,7 @@ def link_target_names() -> list[str]:
     Architectures that the toolkit no longer knows, or not yet, are among them: the rules of their
     families hold for them, too. nvlink itself refuses them.
     """
-    oldest = _written()[0].sm
+    oldest = _WRITTEN[0].sm
     return [
         f"sm_{sm}{variant}"
         for sm, found in ARCHITECTURES.items()
@@ -231,13 +239,4 @@ def link_target_names() -> list[str]:
 
 def is_link_target(target: Target) -> bool:
     """Whether a target is one of :func:`link_target_names`."""
-    return target.sm >= _written()[0].sm
-
-
-def _written() -> list[Architecture]:
-    number = WRITTEN.number
-    return [
-        found
-        for found in ARCHITECTURES.values()
-        if (found.first_toolkit or 0) <= number <= (found.last_toolkit or number)
-    ]
+    return target.sm >= _WRITTEN[0].sm

@@ -130,7 +130,7 @@ def newest_input(options: LinkOptions) -> int:
     found = target(options.arch)
     is_twofold = found is not None and found.family.mercury_half is not None
     if options.toolkit is None:
-        return WRITTEN.number if is_twofold else max(row.number for row in known.values())
+        return WRITTEN.number if is_twofold else [*known.values()][-1].number
     asked = known.get(options.toolkit)
     if asked is None:
         raise UnsupportedLinkError(f"the nvlink of CUDA {options.toolkit}")
@@ -161,11 +161,8 @@ def toolkit_for(options: LinkOptions, newest: int) -> Toolkit:
     known = linker_toolkits()
     if options.toolkit is not None:
         return known[options.toolkit]
-    return max((t for t in known.values() if t.number <= max(newest, WRITTEN.number)), key=_number)
-
-
-def _number(toolkit: Toolkit) -> int:
-    return toolkit.number
+    latest = max(newest, WRITTEN.number)
+    return [toolkit for toolkit in known.values() if toolkit.number <= latest][-1]
 
 
 def check_toolkit(
