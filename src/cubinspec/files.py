@@ -50,15 +50,19 @@ class FileBytes:
     def __getitem__(self, part: slice) -> bytes:
         """Bytes from a place to another, as of ``bytes``; every byte counts (no steps)."""
         start, stop, _ = part.indices(self._size)
+        return self.between(start, max(start, stop))
+
+    def between(self, start: int, stop: int) -> bytes:
+        """The bytes between two places in the file."""
         first = self._window_start
         if first <= start and stop <= first + len(self._window):
-            return self._window[start - first : stop - first] if stop > start else b""
+            return self._window[start - first : stop - first]
         if stop - start > _SMALL:
             return self._read(start, stop - start)
         # sections stand one behind the other, and most of them are small
         self._window = self._read(start, min(_WINDOW, self._size - start))
         self._window_start = start
-        return self._window[: max(stop - start, 0)]
+        return self._window[: stop - start]
 
     def __bytes__(self) -> bytes:
         return self._read(0, self._size)

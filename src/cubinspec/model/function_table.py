@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from cubinspec.model.function_owner import FunctionOwner
     from cubinspec.model.symbol import SymbolList
-    from cubinspec.reader.elf import SectionRow, SymbolRow
+    from cubinspec.reader.elf import Elf, SectionRow, SymbolRow
     from cubinspec.reader.streams import Shape
 
     Triple = tuple[int, int, int]
@@ -182,14 +182,15 @@ class FunctionTable:
     """
 
     __slots__ = (
-        *("_frame", "_max_stack", "_min_stack", "_registers", "banks", "file", "first", "info"),
-        *("local", "section_rows", "shared", "sizes", "symbols"),
+        *("_elf", "_frame", "_max_stack", "_min_stack", "_registers", "banks", "file", "first"),
+        *("info", "local", "section_rows", "shared", "sizes", "symbols"),
     )
 
     def __init__(self, file: FunctionOwner, symbols: SymbolList, *, mercury: bool) -> None:
         self.file: FunctionOwner = file
         self.symbols: SymbolList = symbols
-        self.section_rows: list[SectionRow] = file.elf.section_rows
+        self._elf: Elf = file.elf
+        self.section_rows: list[SectionRow] = self._elf.section_rows
         self.info: dict[int, int] = {}
         self.first: dict[int, int] = {}
         self.shared: dict[int, int] = {}
@@ -206,14 +207,13 @@ class FunctionTable:
         return f"<FunctionTable of {self.file.name!r}>"
 
     def _collect(self, mercury: bool) -> None:
-        elf = self.file.elf
         rows = self.section_rows
         count = len(rows)
         info_type = SHT_CUDA_MERC_INFO if mercury else SHT_CUDA_INFO
         half = SHF_CUDA_MERCURY if mercury else 0
         prefix = MERCURY_PREFIX.encode() if mercury else b""
         constant, shared, local = prefix + b".nv.constant", b".nv.shared.", b".nv.local."
-        names = elf.shstrtab.data
+        names = self._elf.shstrtab.data
         banks_by_name = {b"%b%d." % (constant, bank): bank for bank in range(10)}
         length = len(constant) + 2
         constants: dict[int, dict[int, int]] = {}
@@ -248,7 +248,7 @@ class FunctionTable:
                 banks[code] = (*banks.get(code, ()), (bank, size))
 
     def _collect_sizes(self, index: int) -> None:
-        elf = self.file.elf
+        elf = self._elf
         body, base = elf.section_bytes(index), elf.section_rows[index][4]
         found = keyed_values(body, _KEYED, base, elf.file, f"sections[{index}]")
         for code, values in found.items():
@@ -274,10 +274,9 @@ class FunctionTable:
             return b""
         row = self.section_rows[index]
         offset, end = row[4], row[4] + row[5]
-        elf = self.file.elf
-        if end > elf.size:
-            elf.bytes_at(offset, row[5], f"sections[{index}]")  # raises
-        return bytes(elf.data[offset:end])
+        if end > self._elf.size:
+            self._elf.bytes_at(offset, row[5], f"sections[{index}]")  # raises
+        return self._elf.between(offset, end)
 
     def launch(self, code: int) -> Launch:
         """What these attributes say of a launch.
@@ -290,7 +289,7 @@ class FunctionTable:
         if shape is None:
             index = self.info.get(code, 0)
             offset = self.section_rows[index][4]
-            shape = read_shape(body, offset, self.file.elf.file, f"sections[{index}]")
+            shape = read_shape(body, offset, self._elf.file, f"sections[{index}]")
             number = int.from_bytes(body, "little")
         key = shape, number & shape.launch_mask
         found = _launches.get(key)

@@ -23,6 +23,7 @@ from cubinspec.errors import (
     NotCubinError,
     TruncatedError,
 )
+from cubinspec.files import FileBytes
 from cubinspec.format.packing import split, words
 from cubinspec.format.sections import occupies_file
 from cubinspec.format.strings import StringTable
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from struct import Struct
     from typing import Any, Final
 
-    from cubinspec.files import ClosedBytes, FileBytes
+    from cubinspec.files import ClosedBytes
 
     Buffer = bytes | memoryview | FileBytes | ClosedBytes
     # Of a fixed length they would be taken apart and put together again wherever a compiled module
@@ -175,7 +176,14 @@ class Elf:
         end = offset + size
         if end > self.size:
             raise self._beyond(offset, size, field)
-        return bytes(self.data[offset:end])
+        return self.between(offset, end)
+
+    def between(self, start: int, end: int) -> bytes:
+        """A copy of the bytes between two places in the file."""
+        data = self.data
+        if isinstance(data, FileBytes):
+            return data.between(start, end)
+        return bytes(data[start:end])
 
     def _beyond(self, offset: int, size: int, field: str) -> BadOffsetError | TruncatedError:
         if offset <= self.size:

@@ -6,7 +6,8 @@ call graph, each behind a pair ``<0, marker>``, are found here (:func:`lists_of`
 
 from __future__ import annotations
 
-from _struct import unpack_from
+from _struct import Struct
+from itertools import compress
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.attributes import (
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
     SymbolRow = tuple[int, ...]
 
+#: Symbol and value of a record with a payload of two words.
+_KEYED_PAIR = Struct(f"<{HEAD_BYTES}x" + records.FUNCTION_VALUE.format.lstrip("<"))
 _PARAMETERS = frozenset((EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2))
 #: What matters for a launch: the same few numbers in most kernels.
 _LAUNCH = _PARAMETERS | {
@@ -197,9 +200,6 @@ def keyed_values(
         TruncatedError: a record or its payload runs over the end of the section.
     """
     found: dict[int, dict[int, int]] = {code: {} for code in codes}
-    tables: list[dict[int, int]] = [{}] * 256
-    for code, values in found.items():
-        tables[code] = values
     size = KEYED_RECORD.size
     at, last = 0, len(body) - size
     while at <= last:
@@ -208,10 +208,11 @@ def keyed_values(
             at = record_end(body, at)
             continue
         stop = at + count * size
-        numbers = unpack_from(f"<{count * size // 4}I", body, at)
+        pairs = list(_KEYED_PAIR.iter_unpack(body[at:stop]))
         seen = body[at + 1 : stop : size]
-        for code, symbol, value in zip(seen, numbers[1::3], numbers[2::3], strict=True):
-            tables[code][symbol] = value
+        for code in found.keys() & set(seen):
+            is_code = bytes(code) + b"\1" + bytes(255 - code)
+            found[code].update(compress(pairs, seen.translate(is_code)))
         at = stop
     if at > len(body):
         info_rows(body, base, file, field)  # raises: a payload runs over the end
