@@ -29,6 +29,8 @@ PAGES = {
         "cubinspec_writer.yaml_form",
     ),
 }
+#: Bases that have no entry; what a class has of them stands in its own.
+_MIXED_IN = ("FunctionRows",)
 _HEAD = "<!-- Made from the docstrings by `make gen`; do not edit. -->\n"
 
 
@@ -81,7 +83,9 @@ def _class(module: str, name: str, cls: type) -> str:
     elif bases:
         parts.append(f"A kind of `{', '.join(bases)}`.")
     parts.append(_text(cls, 0))
-    members = [_member(key, value) for key, value in vars(cls).items() if key[0] != "_"]
+    kinds = [cls, *(base for base in cls.__bases__ if base.__name__ in _MIXED_IN)]
+    known = {key: value for kind in kinds for key, value in vars(kind).items() if key[0] != "_"}
+    members = [_member(key, value) for key, value in known.items()]
     parts += ["\n".join(part for part in members if part)] if any(members) else []
     return "\n\n".join(parts)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from cubinspec.containers.identify import identify
 from cubinspec.containers.walk import images
 from cubinspec.errors import CubinError, NotCubinError
-from cubinspec.model.frames import FUNCTION_COLUMNS, arrow_table, escaped, flat_rows
+from cubinspec.model.frames import escaped
 from cubinspec.model.function import Function
-from cubinspec.model.functions import FunctionList
+from cubinspec.model.functions import FunctionList, FunctionRows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class FoundKernel(Function):
         return {**super().as_dict(), "demangled": self.demangled, "provenance": steps}
 
 
-class FoundKernels:
+class FoundKernels(FunctionRows):
     """The kernels of a file, one after the other; it can be gone through once."""
 
     __slots__ = ("_found", "_what")
@@ -90,18 +90,6 @@ class FoundKernels:
         self._found = chain(shown, self._found)
         table = FunctionList(shown)._repr_html_()
         return f"<p>the first {len(shown)} kernels of {escaped(self._what)}</p>{table}"
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One flat dictionary per kernel: integers, text, or ``None``."""
-        return flat_rows(self, FUNCTION_COLUMNS)
-
-    def to_arrow(self) -> Any:
-        """A ``pyarrow.Table``, one row per kernel; absent integers are null.
-
-        Raises:
-            MissingPackageError: pyarrow is not installed.
-        """
-        return arrow_table(self, FUNCTION_COLUMNS)
 
 
 def kernels(

@@ -8,12 +8,35 @@ from cubinspec_generated.codes import STO_CUDA_ENTRY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from cubinspec.model.function_owner import FunctionOwner
 
 
-class FunctionList(list[Function]):
+class FunctionRows:
+    """Functions, one after the other, that can be had as a table."""
+
+    __slots__ = ()
+
+    def rows(self: Iterable[Function]) -> list[dict[str, Any]]:
+        """One flat dictionary per function: integers, text, or ``None``."""
+        from cubinspec.model.frames import FUNCTION_COLUMNS, flat_rows
+
+        return flat_rows(self, FUNCTION_COLUMNS)
+
+    def to_arrow(self: Iterable[Function]) -> Any:
+        """A ``pyarrow.Table``, one row per function; absent integers are null.
+
+        Raises:
+            MissingPackageError: pyarrow is not installed.
+        """
+        from cubinspec.model.frames import FUNCTION_COLUMNS, arrow_table
+
+        return arrow_table(self, FUNCTION_COLUMNS)
+
+
+class FunctionList(list[Function], FunctionRows):
     """Functions of a cubin: a list that notebooks show as a table and Arrow takes as one."""
 
     __slots__ = ()
@@ -25,22 +48,6 @@ class FunctionList(list[Function]):
             return []
         # all are of one half of one file
         return self[0].table.symbols.strings.get_many([function.row[0] for function in self])
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One flat dictionary per function: integers, text, or ``None``."""
-        from cubinspec.model.frames import FUNCTION_COLUMNS, flat_rows
-
-        return flat_rows(self, FUNCTION_COLUMNS)
-
-    def to_arrow(self) -> Any:
-        """A ``pyarrow.Table``, one row per function; absent integers are null.
-
-        Raises:
-            MissingPackageError: pyarrow is not installed.
-        """
-        from cubinspec.model.frames import FUNCTION_COLUMNS, arrow_table
-
-        return arrow_table(self, FUNCTION_COLUMNS)
 
     def _repr_html_(self) -> str:
         from cubinspec.model.frames import html_table
