@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from cubinspec.cli.options import (
     JSON,
     JSONL,
@@ -171,5 +173,4 @@ def _show(arguments: Arguments, found: Difference, old: str, new: str) -> None:
         print(markdown(found, old, new), end="")
     elif not arguments.streams:
         name_of = str if arguments.flag("--mangled") else readable
-        for line in text_lines(found, name_of):
-            print(shown(line))
+        sys.stdout.writelines(f"{shown(line)}\n" for line in text_lines(found, name_of))

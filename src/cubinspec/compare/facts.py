@@ -14,9 +14,9 @@ from zlib import crc32
 from cubinspec.compare.digest import digest
 from cubinspec.compare.names import stable_name
 from cubinspec.compare.streams import (
-    Parts,
     module_attributes,
     module_records,
+    parts_of,
     stream_of,
 )
 from cubinspec.format.metadata import metadata_rows, metadata_size
@@ -35,7 +35,7 @@ from cubinspec_generated.tables.elf_header import FLAG_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
     from typing import Any
 
     from cubinspec.compare.streams import Stream
@@ -106,17 +106,17 @@ class FunctionFacts:
         not state is ``None``.
         """
         known = dict(zip(READ, self.read, strict=True))
-        parts = Parts(self.stream)
+        parts = parts_of(self.stream)
         return {**known, "params": parts.params, "attributes": parts.attributes}
 
     @property
     def params(self) -> tuple[bytes, ...]:
         """The records of its parameters."""
-        return Parts(self.stream).params
+        return parts_of(self.stream).params
 
     def without_details(self) -> FunctionFacts:
         """The same with only those facts that are shown of a function whose changes are known."""
-        read = [None] * len(READ)
+        read = [*_NOTHING]
         for place in _SHOWN_PLACES:
             read[place] = self.read[place]
         return FunctionFacts(self.name, self.kind, tuple(read), (b"", ()))
@@ -134,6 +134,8 @@ _REGISTERS, _SHARED, _CODE_SIZE, _CODE = map(
     _PLACES.__getitem__, ("registers", "shared", "code_size", "code")
 )
 _BARRIERS, _MAX_NTID, _REQNTID = map(_PLACES.__getitem__, ("barriers", "max_ntid", "reqntid"))
+#: The values of a function of which nothing was read.
+_NOTHING: list[Any] = [None] * len(READ)
 #: Bytes of code that are looked at first; shorter code is known by its digest at once.
 _HEAD_BYTES = 1024
 
@@ -211,19 +213,24 @@ def image_facts(
     return facts
 
 
-def outlines_of(cubin: Cubin, names: list[str]) -> list[FunctionFacts]:
-    """What is known of the functions of an image without a counterpart.
+def outlines_of(
+    cubin: Cubin, names: list[str], places: Sequence[int] | None = None
+) -> list[FunctionFacts]:
+    """What is known of functions without a counterpart.
 
     Args:
-        names: of all its functions.
+        names: of all functions of the image.
+        places: which of its functions; without, all.
 
     Raises:
         CubinError: a table that has to be read is broken.
     """
-    _check_names(cubin.elf)
-    check_parts(cubin, {function.row[3] for function in cubin.functions})
-    functions = zip(cubin.functions, names, strict=True)
-    return [_outline(cubin.elf, *each, place) for place, each in enumerate(functions)]
+    elf, functions = cubin.elf, cubin.functions
+    if places is None:
+        _check_names(elf)
+        places = range(len(functions))
+    check_parts(cubin, {functions[place].row[3] for place in places})
+    return [_outline(elf, functions[place], names[place], place) for place in places]
 
 
 def _outline(elf: Elf, function: Function, name: str, place: int) -> FunctionFacts:
@@ -233,7 +240,7 @@ def _outline(elf: Elf, function: Function, name: str, place: int) -> FunctionFac
     if find_shape(info)[0] is None:
         _ = function.launch  # raises where attributes are cut off
     code = elf.section_view(index)[start : start + size]
-    read: list[Any] = [None] * len(READ)
+    read = [*_NOTHING]
     read[_REGISTERS], read[_SHARED], read[_CODE_SIZE] = function.registers, function.shared, size
     if size > _HEAD_BYTES:
         head = crc32(code[:_HEAD_BYTES])
@@ -333,10 +340,6 @@ class ImageReader:
         self._rest_names = self._elf.shstrtab.get_many([rows[index][0] for index in self._rest])
 
     # -- functions ------------------------------------------------------------------------------
-
-    def outline_of(self, place: int) -> FunctionFacts:
-        """What is known of a function without a counterpart."""
-        return _outline(self._elf, self.functions[place], self.names[place], place)
 
     def function_of(self, facts: FunctionFacts) -> Function:
         """The function of an outline."""

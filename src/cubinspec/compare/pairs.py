@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import count, repeat
 from operator import itemgetter
 
 from cubinspec.compare.changes import function_changes, image_changes, noise_changes
-from cubinspec.compare.facts import ImageFacts, ImageReader, check_parts, notes_of
+from cubinspec.compare.facts import ImageFacts, ImageReader, notes_of, outlines_of
 from cubinspec.compare.match import match_names, match_renamed, of_like_code, pair_up
 from cubinspec.compare.streams import SYMBOL_BYTES, bank_word, stream_of
 from cubinspec.format.packing import registers_of
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     #: Tells by the mangled name whether a function is wanted.
     Wants = Callable[[str], bool]
 
-#: One of so many functions without a counterpart: names of sections are read all together.
-_MANY = 4
 #: Bytes of code in which most code that changed differs.
 _FIRST_BYTES = 512
 #: Sections whose bytes name symbols by their numbers, or texts by their places.
@@ -103,22 +101,24 @@ def compare_images(
         CubinError: a table that has to be read is broken.
     """
     found = PairChanges()
-    olds = list(zip(old.names, old.functions, strict=True))
-    news = list(zip(new.names, new.functions, strict=True))
-    pairs, gone, fresh = pair_up(olds, news, lambda each: each[0])
-    for reader, single in ((old, gone), (new, fresh)):
-        if _MANY * len(single) > len(reader.functions):
-            _ = reader.cubin.elf.section_names  # together they are read faster
+    olds = list(zip(old.names, count(), strict=False))
+    news = list(zip(new.names, count(), strict=False))
+    pairs, gone, fresh = pair_up(olds, news, _first)
     looks = _Looks(old, new)
-    pairs = [pair for pair in pairs if wants(pair[0][0])]
-    found.compared = len(pairs)
+    functions = [
+        (old.functions[one], new.functions[other])
+        for (name, one), (_, other) in pairs
+        if wants(name)
+    ]
+    found.compared = len(functions)
     compare = _Changes(looks, properties, digests=digests)
-    for one, other in looks.unlike([(one, other) for (_, one), (_, other) in pairs]):
+    for one, other in looks.unlike(functions):
         before, after, changes = compare(one, other)
         if changes:
             row = before.without_details(), after.without_details(), changes
             found.changed.append(row)
-    found.gone, found.new = _outlines(old, gone), _outlines(new, fresh)
+    found.gone = outlines_of(old.cubin, old.names, [place for _, place in gone])
+    found.new = outlines_of(new.cubin, new.names, [place for _, place in fresh])
     if found.gone and found.new:
         found.likely = _likely(found, (old, new), compare, wants)
     settled = looks.settled()
@@ -161,15 +161,6 @@ class _Changes:
         before = old.facts_of(one, word=words[0], **details)
         after = new.facts_of(other, word=words[1], **details)
         return before, after, function_changes(before, after, self._properties)
-
-
-def _outlines(reader: ImageReader, functions: list[tuple[str, Function]]) -> list[FunctionFacts]:
-    """What is known of some functions of an image that have no counterpart of their name."""
-    if not functions:
-        return []
-    check_parts(reader.cubin, {function.row[3] for _, function in functions})
-    places = {id(function): place for place, function in enumerate(reader.functions)}
-    return [reader.outline_of(places[id(function)]) for _, function in functions]
 
 
 def _likely(
@@ -233,6 +224,8 @@ def compare_notes(old: Cubin, new: Cubin, wants: Wants) -> PairChanges:
     return PairChanges(len([*filter(wants, reader.names)]), noise=noise_changes(*notes))
 
 
+#: Of a name and a place: the name.
+_first = itemgetter(0)
 #: Of a symbol's row: where its name is, its type, and the section that may stand for a name.
 _named = itemgetter(0, 1, 3)
 

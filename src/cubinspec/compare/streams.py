@@ -6,6 +6,7 @@ symbols are the exception, as a symbol has another number in every file; they ar
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import pack
 
 from cubinspec.compare.digest import digest
@@ -58,6 +59,8 @@ OWN_ATTRIBUTES = _KEYED | {
     codes.EIATTR_PARAM_CBANK,
     *_PARAMETERS,
 }
+#: Streams that are kept taken apart.
+_KEPT = 1 << 12
 #: Bytes of the number of a symbol in a record.
 SYMBOL_BYTES = 4
 
@@ -174,6 +177,12 @@ class Parts:
         theirs = other._by_code
         rest = {code: said for code, said in self._by_code.items() if theirs.get(code) != said}
         return _named(rest)
+
+
+@lru_cache(maxsize=_KEPT)
+def parts_of(stream: Stream) -> Parts:
+    """What a stream says; a library has most streams once for each of its targets."""
+    return Parts(stream)
 
 
 def _named(found: dict[int, list[bytes]]) -> dict[str, str]:
