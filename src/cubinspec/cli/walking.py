@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from cubinspec.cli.options import Arguments, Option, UsageError
 from cubinspec.cli.output import complain, csv_cell, printable, report
 from cubinspec.cli.progress import Progress
@@ -194,11 +196,14 @@ def nothing_in(
 
     Args:
         expected: what was asked for.
-        targets: of the images that are in it all the same.
+        targets: of the images that are in it all the same; without, they are looked for.
         chosen: only some targets were asked for.
     """
     from cubinspec.report.archs import in_order
 
+    if chosen and not targets:
+        with suppress(CubinError):
+            targets = {image.arch for image in images(file)}
     which = f"no {expected} of those asked for" if chosen else f"no {expected}"
     if there := " ".join(in_order(filter(None, targets))):
         return NotCubinError(f"{which} is in it; there is code for {there}", file=file)
