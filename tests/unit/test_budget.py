@@ -124,8 +124,8 @@ def test_update_keeps_what_people_wrote(budget, capsys):
     assert main(["budget", "check", str(KERNELS), "--budget", str(budget)]) == 0
 
 
-def test_a_budget_is_checked_for_one_target(tmp_path, capsys):
-    """Nothing is said of entries and rules for others; only a whole budget is renewed."""
+def test_a_budget_is_checked_for_one_target(tmp_path):
+    """Nothing is said of entries and rules for others."""
     alone = str(DATA / "small.sm_90.exe.cubin")
     path = tmp_path / "both"
     names = ("small.sm_75.exe.cubin", "small.sm_90.exe.cubin")
@@ -140,8 +140,31 @@ def test_a_budget_is_checked_for_one_target(tmp_path, capsys):
     assert main([*check, alone, "--allow", "lint"]) == 3
     assert main([*check, alone, "--arch", "90"]) == 0
     assert main([*check, alone, "--arch", "80"]) == 2
-    assert main(["budget", "update", both, "--budget", str(file), "--arch", "90"]) == 2
-    assert "takes no --arch" in capsys.readouterr().err
+
+
+def test_a_budget_is_renewed_for_one_target(tmp_path):
+    """Entries for others stay, and a pin that counts for all targets does not become less."""
+    path, file = tmp_path / "both", tmp_path / "kernels.toml"
+    names = ("small.sm_75.exe.cubin", "small.sm_90.exe.cubin")
+    path.write_bytes(container([entry_for((DATA / name).read_bytes()) for name in names]))
+    update = ["budget", "update", str(path), "--budget", str(file)]
+    file.write_text("")
+    assert main([*update, "--arch", "90"]) == 0
+    assert 'arch = "sm_90"' in (text := file.read_text())
+    assert "sm_75" not in text
+    assert main(update) == 0
+    whole = file.read_text()
+    changed = re.sub(r"registers = \d+", "registers = 200", whole)
+    file.write_text(changed)
+    assert main([*update, "--arch", "90"]) == 0
+    old, new, now = (text.split("[[kernel]]") for text in (changed, whole, file.read_text()))
+    for before, after, entry in zip(old, new, now, strict=True):
+        assert entry == (after if "sm_90" in entry else before)
+    for pin, words, wanted in ((200, ["--arch", "90"], 200), (200, [], None), (1, [], None)):
+        file.write_text(f'[[kernel]]\nname = "*"\nregisters = {pin}\n')
+        assert main([*update, *words]) == 0
+        found = int(re.search(r"registers = (\d+)", file.read_text())[1])
+        assert found == wanted if wanted else 1 < found < 200
 
 
 def test_names_and_patterns():

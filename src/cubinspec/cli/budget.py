@@ -66,8 +66,6 @@ def run(arguments: Arguments) -> int:
     allowed = frozenset(w for t in arguments.values("--allow") for w in t.split(",") if w)
     for word in allowed - set(KINDS):
         raise UsageError(f"--allow takes {', '.join(KINDS)}, not {word!r}")
-    if action == "update" and arguments.flag("--arch"):
-        raise UsageError("update renews a budget for all targets; it takes no --arch")
     file = arguments.value("--budget") or "kernels.toml"
     keep_inputs(arguments, ("--sarif-out", "--junit-out"), [*paths, file])
     images, faults = _images(arguments, paths)
@@ -87,7 +85,7 @@ def run(arguments: Arguments) -> int:
     today, targets = datetime.date.today(), cubin_targets(arguments)
     findings = with_unread(check_budget(budget, images, today, targets), faults)
     if action == "update":
-        write_output(file, update_budget(budget, findings, images).encode())
+        write_output(file, update_budget(budget, findings, images, targets).encode())
         print(f"{shown(file)}: {_counts(findings)}")
         return 0
     _show(arguments, budget, findings, images)

@@ -391,15 +391,24 @@ def _quoted(text: str) -> str:
     return f'"{"".join(parts)}"'
 
 
-def update_budget(budget: Budget, findings: Iterable[Finding], images: Iterable[ImageFacts]) -> str:
+def update_budget(
+    budget: Budget,
+    findings: Iterable[Finding],
+    images: Iterable[ImageFacts],
+    targets: frozenset[str] | None = None,
+) -> str:
     """The text of a budget with new pins, without entries that are gone, with new kernels.
 
     Comments, reasons, limits and the order of entries stay. Limits that do not hold are not
     changed: these are for people to decide.
+
+    Args:
+        targets: as for :func:`check_budget`; a pin that counts for other targets, too, does not
+            become less.
     """
     lines = budget.text.splitlines()
     starts = [entry.line for entry in budget.entries]
-    pins = {entry.line: entry.pins for entry in budget.entries}
+    entries = {entry.line: entry for entry in budget.entries}
     wanted: dict[tuple[int, str], int] = {}
     dropped: set[int] = set()
     new: set[tuple[str, str]] = set()
@@ -408,9 +417,12 @@ def update_budget(budget: Budget, findings: Iterable[Finding], images: Iterable[
             dropped.add(finding.line)
         elif finding.kind == NEW:
             new.add((finding.arch, finding.name))
-        elif finding.found is not None and finding.property in pins.get(finding.line, {}):
-            key = finding.line, finding.property
-            wanted[key] = max(wanted.get(key, 0), finding.found)
+        elif finding.found is not None and finding.line in entries:
+            key, entry = (finding.line, finding.property), entries[finding.line]
+            pin = entry.pins.get(finding.property)
+            if pin is not None:
+                least = 0 if targets is None or entry.arch else pin
+                wanted[key] = max(wanted.get(key, least), finding.found)
     kept: list[str] = []
     for number, line in enumerate(lines, 1):
         start = max((s for s in starts if s <= number), default=0)
