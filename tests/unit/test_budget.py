@@ -167,6 +167,36 @@ def test_a_budget_is_renewed_for_one_target(tmp_path):
         assert found == wanted if wanted else 1 < found < 200
 
 
+def test_of_copies_of_a_kernel_the_largest_counts(tmp_path, capsys):
+    """Two images of a library have a kernel; where each was built alone, the numbers differ."""
+    small, path, file = DATA / "small.sm_90.exe.cubin", tmp_path / "both", tmp_path / "kernels.toml"
+    (kernel,) = cubinspec.Cubin.open(small).kernels
+    changed = tmp_path / "changed.cubin"
+
+    def build(*registers: int) -> None:
+        copies = []
+        for count in registers:
+            words = ["--kernel", kernel.name, "--registers", str(count), "-o", str(changed)]
+            assert main(["set", str(small), *words]) == 0
+            copies.append(entry_for(changed.read_bytes()))
+        path.write_bytes(container(copies))
+
+    def check(*registers: int) -> list[str]:
+        build(*registers)
+        main(["budget", "check", str(path), "--budget", str(file)])
+        return [line.split()[0] for line in capsys.readouterr().out.splitlines()[:-1]]
+
+    build(20, 30)
+    assert main(["budget", "init", str(path), "--budget", str(file)]) == 0
+    assert "registers = 30\n" in file.read_text()
+    assert check(30, 20) == check(30, 30) == []
+    assert check(40, 50) == ["worse", "worse"]
+    assert check(30, 40) == ["worse"]
+    assert check(20, 10) == ["better"]
+    assert main(["budget", "update", str(path), "--budget", str(file)]) == 0
+    assert "registers = 20\n" in file.read_text()
+
+
 def test_names_and_patterns():
     both = 'name = "re:^(empty|bounded)$"\narch = "sm_75"\nregisters = {max = 2}\n'
     found = findings_of(f"[[kernel]]\n{both}", KERNELS)

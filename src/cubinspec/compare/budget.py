@@ -9,6 +9,7 @@ A table ``[lint]`` asks for rules that hold for the whole library.
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from dataclasses import dataclass, field
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.compare.facts import FunctionFacts, ImageFacts
+
+    #: A kernel and the image that it is in.
+    Placed = tuple[ImageFacts, FunctionFacts]
 
 #: Properties that a budget can limit.
 PROPERTIES = (
@@ -272,7 +276,7 @@ def check_budget(
             entries for these.
     """
     images = list(images)
-    kernels = [(image, kernel) for image in images for kernel in image.kernels]
+    kernels = _kernels(images)
     findings: list[Finding] = []
     covered: set[int] = set()
     for entry, matched in matching(budget, kernels):
@@ -285,8 +289,8 @@ def check_budget(
         if entry.expires is not None and today > entry.expires:
             text = f"the entry counted until {entry.expires}"
             findings.append(Finding(EXPIRED, entry.line, entry.name, entry.arch, "", text))
-        for image, kernel in matched:
-            findings += _compared(entry, image, kernel)
+        for copies in _copies(matched).values():
+            findings += _compared(entry, copies)
     end = max(1, len(budget.text.splitlines()))
     if budget.lint is not None:
         findings += [
@@ -300,11 +304,9 @@ def check_budget(
     return findings
 
 
-def matching(
-    budget: Budget, kernels: list[tuple[ImageFacts, FunctionFacts]]
-) -> list[tuple[Entry, list[tuple[ImageFacts, FunctionFacts]]]]:
+def matching(budget: Budget, kernels: list[Placed]) -> list[tuple[Entry, list[Placed]]]:
     """The kernels of every entry: those of exactly that name, else those that fit the pattern."""
-    by_name: dict[str, list[tuple[ImageFacts, FunctionFacts]]] = {}
+    by_name: dict[str, list[Placed]] = {}
     for placed in kernels:
         by_name.setdefault(stable_name(placed[1].name), []).append(placed)
     found = []
@@ -317,7 +319,7 @@ def matching(
     return found
 
 
-def _fits(entry: Entry, placed: tuple[ImageFacts, FunctionFacts], fits: Any) -> bool:
+def _fits(entry: Entry, placed: Placed, fits: Any) -> bool:
     name = placed[1].name
     return readable(name) == entry.name or (_is_pattern(entry.name) and bool(fits(name)))
 
@@ -326,51 +328,62 @@ def _is_pattern(name: str) -> bool:
     return name.startswith("re:") or any(character in name for character in "*?")
 
 
-def _compared(entry: Entry, image: ImageFacts, kernel: FunctionFacts) -> list[Finding]:
-    found = []
-    for word, expected in {**entry.limits, **entry.pins}.items():
-        value = kernel[word]
-        number = value if isinstance(value, int) else None
-        pinned = word in entry.pins
-        kind = _kind(number, expected, value, pinned=pinned)
-        if kind is None:
-            continue
-        shown = "not known" if number is None else str(number)
-        text = f"{word} {shown}, {'expected' if pinned else 'at most'} {expected}"
-        where = (entry.line, kernel.name, image.arch, image.path)
-        found.append(Finding(kind, *where, text, word, expected, number))
+def _copies(placed: Iterable[Placed]) -> dict[tuple[str, str], list[Placed]]:
+    """Kernels by target and name; a library may have the same in several images."""
+    found: dict[tuple[str, str], list[Placed]] = {}
+    for image, kernel in placed:
+        found.setdefault((image.arch, stable_name(kernel.name)), []).append((image, kernel))
     return found
 
 
-def _kind(number: int | None, expected: int, value: Any, *, pinned: bool) -> str | None:
-    if number is None:
-        # what the file does not state takes nothing; what nobody can know is worse than any limit
-        number = 0 if value is None else expected + 1
-    if number > expected:
-        return WORSE
-    return BETTER if pinned and number < expected else None
+def _compared(entry: Entry, copies: list[Placed]) -> list[Finding]:
+    """What does not fit: each copy of a kernel that is worse; the largest, if all are better."""
+    found = []
+    for word, expected in {**entry.limits, **entry.pins}.items():
+        pinned = word in entry.pins
+        amounts = [_amount(kernel[word]) for _, kernel in copies]
+        most = max(amounts)
+        kind, unfit = WORSE, [place for place, amount in enumerate(amounts) if amount > expected]
+        if pinned and most < expected:
+            kind, unfit = BETTER, [amounts.index(most)]
+        for image, kernel in map(copies.__getitem__, unfit):
+            value = kernel[word]
+            number = value if isinstance(value, int) else None
+            shown = "not known" if number is None else str(number)
+            text = f"{word} {shown}, {'expected' if pinned else 'at most'} {expected}"
+            where = (entry.line, kernel.name, image.arch, image.path)
+            found.append(Finding(kind, *where, text, word, expected, number))
+    return found
+
+
+def _amount(value: int | str | None) -> float:
+    """What the file does not state takes nothing; what nobody can know is more than any limit."""
+    if value is None:
+        return 0
+    return value if isinstance(value, int) else math.inf
 
 
 def init_budget(images: Iterable[ImageFacts]) -> str:
     """A budget that pins what kernels take now."""
-    entries = {}
-    for image in images:
-        for kernel in image.kernels:
-            key = image.arch, stable_name(kernel.name)
-            if key not in entries:
-                entries[key] = new_entry(image, kernel)
     head = "# Kernels and what they may take; see `cubinspec budget --help`.\n"
-    return head + "".join(f"\n{entry}" for _, entry in sorted(entries.items()))
+    entries = [new_entry(copies) for _, copies in sorted(_copies(_kernels(images)).items())]
+    return head + "".join(f"\n{entry}" for entry in entries)
 
 
-def new_entry(image: ImageFacts, kernel: FunctionFacts) -> str:
-    """The text of an entry that pins what a kernel takes now."""
+def _kernels(images: Iterable[ImageFacts]) -> list[Placed]:
+    return [(image, kernel) for image in images for kernel in image.kernels]
+
+
+def new_entry(copies: list[Placed]) -> str:
+    """The text of an entry that pins what a kernel takes now, of several copies the largest."""
+    image, kernel = copies[0]
     lines = ["[[kernel]]", f"# {_comment(readable(kernel.name))}"]
     lines += [f"name = {_quoted(kernel.name)}", f"arch = {_quoted(image.arch)}"]
     for word in PINNED:
-        value = kernel[word]
-        if isinstance(value, int):
-            lines.append(f"{word} = {value}")
+        values = [kernel[word] for _, kernel in copies]
+        most = max(map(_amount, values))
+        if most in values:  # not where nobody states it, or nobody can know it
+            lines.append(f"{word} = {most}")
     return "\n".join(lines) + "\n"
 
 
@@ -433,13 +446,9 @@ def update_budget(
                 line = re.sub(rf"^(\s*{word}\s*=\s*)\d\w*", rf"\g<1>{value}", line)
         kept.append(line)
     text = "\n".join(kept).rstrip("\n") + "\n"
-    written = set()
-    for image in images:
-        for kernel in image.kernels:
-            key_of = image.arch, stable_name(kernel.name)
-            if (image.arch, kernel.name) in new and key_of not in written:
-                written.add(key_of)
-                text += f"\n{new_entry(image, kernel)}"
+    for copies in _copies(_kernels(images)).values():
+        if any((image.arch, kernel.name) in new for image, kernel in copies):
+            text += f"\n{new_entry(copies)}"
     return text
 
 
