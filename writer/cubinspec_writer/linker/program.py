@@ -7,7 +7,7 @@ import gc
 from cubinspec.format.attributes import RecordSplitter
 from cubinspec.format.targets import sass_family
 from cubinspec.values import ValueObject, listed
-from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError, UnsupportedLinkError
+from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError
 from cubinspec_writer.linker.inputs.accept import target_of, toolkit_for
 from cubinspec_writer.linker.inputs.gather import Candidate, Gathered, gather
 from cubinspec_writer.linker.inputs.read import has_mercury, read_half
@@ -148,8 +148,6 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     toolkit = toolkit_for(options, gathered.newest)
     if family.mercury_half is not None and not all(map(_is_twofold, gathered.candidates)):
         family = sass_family()  # rule T8
-    if options.debug and not options.reserve_shared and family.mercury_half is not None:
-        raise UnsupportedLinkError("-g with --disable-smem-reservation")
     candidates = gathered.candidates
     splitter = RecordSplitter()
     sass = [_read(c, splitter, mercury=False) for c in candidates]
@@ -206,6 +204,8 @@ def _report(half: LinkState) -> None:
         for level, line in usage.callgraph_lines(half, demangle=options.demangle):
             diagnostics.report(level, (line,))
     diagnostics.stop_late()
+    for name in half.attributes.reserving:
+        diagnostics.error(f"Function '{name}' uses reserved shared memory when not allowed.")
     if options.verbose:
         from cubinspec_writer.linker.reports import usage
 

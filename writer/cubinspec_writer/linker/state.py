@@ -370,15 +370,17 @@ class Attributes:
     Attributes:
         order: functions in the order in which the attributes of their linked copies were met.
         register_limits: kernels that may not have all registers, and how many they may have.
+        reserving: names of functions that use reserved shared memory where that is not allowed.
         stated: what attributes of functions state that belongs into those of the program: code of
             the attribute, symbol, number.
     """
 
-    __slots__ = ("order", "register_limits", "stated")
+    __slots__ = ("order", "register_limits", "reserving", "stated")
 
     def __init__(self) -> None:
         self.order: dict[Symbol, None] = {}
         self.register_limits: dict[Symbol, int] = {}
+        self.reserving: list[str] = []
         self.stated: list[tuple[int, Symbol, int]] = []
 
 

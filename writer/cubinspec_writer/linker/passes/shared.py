@@ -175,7 +175,7 @@ class _Layout:
         ]
         # One common variable makes every kernel take the pool's alignment (rule S6).
         self.taken = taken = pool.align if pool is not None and self.common else 0
-        keeps = job.family.keeps_aligned_shared and taken > _DYNAMIC_ALIGN
+        keeps = _keeps_aligned(job) and taken > _DYNAMIC_ALIGN
         self.everywhere = bool(self.arrays) and (taken == _DYNAMIC_ALIGN or keeps)
         self.kept = {
             place[0]
@@ -227,13 +227,13 @@ class _Layout:
             section.align = max(self.aligns[kernel], section.align if is_kept else 0)
             section.nobits_size = size
             dynamic = any(not v.is_defined for v in self.uses[kernel])
-            keeps = job.family.keeps_aligned_shared
-            dynamic = dynamic and (section.align == _DYNAMIC_ALIGN or keeps)
+            dynamic = dynamic and (section.align == _DYNAMIC_ALIGN or _keeps_aligned(job))
             section.emitted = bool(size) or dynamic or self.everywhere
-            if size > _SHARED_LIMIT and not _allows_more_shared(job):
+            counted = size - _never_counted(job)
+            if counted > _SHARED_LIMIT and not _allows_more_shared(job):
                 diagnostics.error(
                     f"Entry function '{kernel.name}' uses too much shared data "
-                    f"({size:#x} bytes, {_SHARED_LIMIT:#x} max)"
+                    f"({counted:#x} bytes, {_SHARED_LIMIT:#x} max)"
                 )
             if section.emitted or (is_kept and job.family.capsule):
                 section.reserved = job.reserved_shared
@@ -352,6 +352,16 @@ def _named_in_code(objects: list[InputObject]) -> set[Symbol]:
 def _allows_more_shared(job: Job) -> bool:
     """nvlink does not check the limit for the `a` variants (rule S13)."""
     return job.target.is_specific
+
+
+def _keeps_aligned(job: Job) -> bool:
+    """Whether empty sections of a larger alignment stay, as they have reserved bytes."""
+    return job.family.keeps_aligned_shared and bool(job.reserved_shared)
+
+
+def _never_counted(job: Job) -> int:
+    """Reserved bytes that nvlink takes off although it did not add them (rule S21)."""
+    return 0 if job.family.capsule else job.family.reserved_shared - job.reserved_shared
 
 
 def _place_dynamic(

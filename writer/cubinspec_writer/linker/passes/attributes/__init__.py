@@ -40,6 +40,8 @@ from cubinspec_writer.linker.passes.attributes.functions import (
     collect,
     external_names,
     finish_kernels,
+    name_reserving,
+    reserving,
     takes_over,
     write_functions,
 )
@@ -72,12 +74,12 @@ READS = (
     "symbol.name symbol.other symbol.section symbols.functions unified.stubs"
 )
 WRITES = (
-    "attributes.register_limits attributes.stated content.attributes section.barriers "
-    "section.emitted section.info_value section.records"
+    "attributes.register_limits attributes.reserving attributes.stated content.attributes "
+    "section.barriers section.emitted section.info_value section.records"
 )
 FREEZES = (
-    "attributes.register_limits attributes.stated content.attributes section.barriers "
-    "section.info_value section.records"
+    "attributes.register_limits attributes.reserving attributes.stated content.attributes "
+    "section.barriers section.info_value section.records"
 )
 
 
@@ -126,6 +128,7 @@ def run(
     if demands is not None:
         _add_sync_stacks(collected, facts, demands, kernels, recursive)
     unsaid = add_masks(symbols, sections, collected, demands)
+    marked = reserving(collected) if not job.options.reserve_shared else []
     if demands is not None:
         if takes_over(collected):
             from cubinspec_writer.linker.passes.attributes.takeover import take_over
@@ -134,6 +137,8 @@ def run(
             parts = (job, objects, diagnostics, attributes, collected)
             take_over(*parts, demands, kernels, has_old, is_alone)
         finish_kernels(attributes, collected, facts, demands, kernels, is_alone)
+    if not job.options.reserve_shared:
+        attributes.reserving += name_reserving(objects, collected, marked)
     stubs = None
     if unified.stubs:
         from cubinspec_writer.linker.passes.attributes.stubs import collect_stubs

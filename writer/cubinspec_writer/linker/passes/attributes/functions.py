@@ -22,6 +22,7 @@ from cubinspec_generated.codes import (
     EIATTR_NUM_BARRIERS,
     EIATTR_PARAM_CBANK,
     EIATTR_REGCOUNT,
+    EIATTR_RESERVED_SMEM_USED,
     EIATTR_SAM_REGION_STACK_SIZE,
     EIATTR_SPARSE_MMA_MASK,
     EIATTR_UCODE_SECTION_DATA,
@@ -31,6 +32,7 @@ from cubinspec_generated.codes import (
     EIFMT_SVAL,
     SHT_CUDA_INFO,
 )
+from cubinspec_writer.linker.library.copies import defined_here
 from cubinspec_writer.linker.library.demands import (
     NAMING,
     PARAMETERS,
@@ -45,12 +47,14 @@ from cubinspec_writer.linker.library.demands import (
     is_empty,
     renumbered,
     replace_record,
+    symbol_number,
     word,
     words,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Final
 
     from cubinspec.format.attributes import RawRecord
@@ -165,6 +169,45 @@ def finish_kernels(
         _write_registers(collected, demands, kernels)
     if is_alone and kernels[0] in infos:
         _join_barriers(infos[kernels[0]].records)
+
+
+def reserving(collected: Collected) -> list[Symbol]:
+    """Functions whose attributes say that they use reserved shared memory."""
+    return [function for function, s in collected.sections.items() if _reserves(s.records)]
+
+
+def _reserves(records: Iterable[RawRecord]) -> bool:
+    return any(record[1] == EIATTR_RESERVED_SMEM_USED for record in records)
+
+
+def name_reserving(
+    objects: list[InputObject], collected: Collected, marked: list[Symbol]
+) -> list[str]:
+    """The names of functions that use reserved shared memory, in the order of nvlink's messages.
+
+    Removed ones have no name any more (rule S20).
+
+    Args:
+        marked: functions whose own attributes say it; others took it over.
+    """
+    taken = [function for function in reserving(collected) if function not in marked]
+    names = [kernel.name for kernel in sorted(taken, key=symbol_number)]
+    for obj in objects:
+        removed = {
+            row.shndx
+            for row in obj.functions
+            if (symbol := obj.bound[row.index]) is not None
+            and not symbol.live
+            and defined_here(obj, row.index)
+        }
+        for section in obj.of_type(SHT_CUDA_INFO):
+            place = obj.placed[section.index]
+            owner = place[0].owner if place is not None else None
+            if owner is not None and owner in marked and _input_of(owner) is obj:
+                names.append(owner.name)
+            elif section.info in removed and _reserves(obj.records(section.index)):
+                names.append("(null)")
+    return names
 
 
 def _cache_modes(
