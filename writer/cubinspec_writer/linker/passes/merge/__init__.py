@@ -118,8 +118,8 @@ _SHARED_TYPES: Final[tuple[int, ...]] = (SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHAR
 _KNOWN_NOTES: Final = ".note.nv."
 
 READS = (
-    "object.bound object.called object.repeats symbol.bind symbol.definition symbol.in_globals "
-    "symbol.kind symbol.live symbol.other symbol.replaced"
+    "object.bound object.called object.repeats symbol.bind symbol.definition symbol.first "
+    "symbol.in_globals symbol.kind symbol.live symbol.other symbol.replaced"
 )
 WRITES = (
     "attributes.order constants.lost constants.mixed constants.tables content.notes debug.emptied "
@@ -294,7 +294,9 @@ def _code(one: OneInput, row: InSymbol, symbol: Symbol, info: dict[int, InSectio
     symbol.section = section
     one.obj.placed[index] = (section, 0)
     is_kernel = one.reach.is_wanted(symbol) and symbol not in one.reach.remaining
-    if is_kernel or (by_host and symbol.other & STO_CUDA_ENTRY):
+    # One that an input in front has named is known as a kernel by then (rule L6).
+    is_known = is_new and symbol.first is not one.obj
+    if is_kernel or ((by_host or is_known) and symbol.other & STO_CUDA_ENTRY):
         own = info.get(index)
         if own is not None:
             _info_section(one, own, symbol, is_new=is_new)
