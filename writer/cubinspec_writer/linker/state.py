@@ -190,7 +190,7 @@ class Sections:
         vacated: constant banks of kernels that are in the output only when something fills them.
         before_arrays: with `-r`, shared sections with room in front of arrays of dynamic size.
         callgraph, prototype: `.nv.callgraph` and `.nv.prototype`.
-        unfinished: kernels whose code nvlink's finalizer changes and this linker does not -> why.
+        unfinished: functions whose code nvlink's finalizer changes and this linker does not -> why.
         twins: of the Mercury half, once it is finalized: its sections -> those of the SASS half
             that stand for the same thing.
     """

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 0ef61806ba7be7a2) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 28184b224b4ffa24) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -311,7 +311,7 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x02d: (),
     0x02e: (),
     0x02f: (Operand('d', 1, None, True),),
-    0x030: (Operand('d', 1, None, False), Operand('b', 1, None, False)),
+    0x030: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
     0x031: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
     0x032: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
     0x033: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
@@ -324,7 +324,7 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x03a: (Operand('d', 1, None, False), Operand('a', 1, None, False)),
     0x03b: (Operand('d', 1, RegisterCount(72, 0x3000000000000000000, (1, 2, 4, 4)), False), Operand('a', 1, None, False)),
     0x03c: (Operand('d', 4, None, False), Operand('a', 4, None, False), Operand('b', 2, None, False), Operand('c', 4, None, False)),
-    0x03e: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
+    0x03e: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
     0x03f: (Operand('d', 4, None, False), Operand('a', 4, None, False), Operand('b', 4, None, False), Operand('c', 4, None, False)),
     0x040: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
     0x043: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
@@ -420,16 +420,16 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x180: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('a', 2, None, False), Operand('b', 2, None, True)),
     0x181: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('a', 2, None, False), Operand('b', 2, None, True)),
     0x182: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('a', 1, None, False)),
-    0x183: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('a', 1, None, False)),
-    0x184: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('a', 1, None, False), Operand('c', 1, None, True, (), 0x80000000000000000000000)),
+    0x183: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('a', 1, None, False), Operand('b', 1, None, True, (), 0x80000000000000000000000)),
+    0x184: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('a', 1, None, False), Operand('b', 1, None, True, (), 0x80000000000000000000000)),
     0x185: (Operand('a', 2, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('c', 2, None, True)),
     0x186: (Operand('a', 2, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('c', 2, None, True)),
-    0x187: (Operand('a', 1, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False)),
+    0x187: (Operand('a', 1, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('c', 1, None, True, (), 0x80000000000000000000000)),
     0x188: (Operand('a', 1, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('c', 1, None, True, (), 0x80000000000000000000000)),
     0x189: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False, (1, 2)), Operand('c', 1, None, False, (1, 4))),
     0x18a: (Operand('d', 2, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, True)),
     0x18b: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, False)),
-    0x18c: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False)),
+    0x18c: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 1, None, True, (), 0x80000000000000000000000)),
     0x18d: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, False)),
     0x18e: (Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, True)),
     0x18f: (Operand('a', 2, None, False),),

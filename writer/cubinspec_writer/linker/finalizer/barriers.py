@@ -39,6 +39,7 @@ from __future__ import annotations
 
 from cubinspec_generated.codes_sass import (
     SASS_BARRIERS,
+    SASS_CLOSE_COSTS,
     SASS_FIRST_BARRIER,
     SASS_FIRST_LONG_BARRIER,
     SASS_NO_BARRIER,
@@ -47,7 +48,7 @@ from cubinspec_generated.codes_sass import (
 from cubinspec_generated.tables.sass import FIRST_BARRIER
 from cubinspec_writer.linker.finalizer.flow import ALL_BARRIERS
 from cubinspec_writer.linker.finalizer.lifetimes import Code, latency, lifetimes
-from cubinspec_writer.linker.finalizer.waits import waits
+from cubinspec_writer.linker.finalizer.waits import sets_again, waits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,10 +149,12 @@ class _Numbers:
 class _Chooser:
     """The finalizer's choices in one function."""
 
-    __slots__ = ("_code", "_far", "_has_groups", "_has_textures", "_kept")
+    __slots__ = ("_code", "_far", "_has_groups", "_has_textures", "_kept", "is_close")
 
     def __init__(self, code: Code, lives: list[Lifetime]) -> None:
         self._code = code
+        #: Whether two numbers have ever cost nearly the same.
+        self.is_close = False
         self._has_textures = any(life.is_texture for life in lives)
         self._has_groups = any(life.opcode in FIRST_BARRIER for life in lives)
         #: The number of what takes long and is used in another block, beside textures.
@@ -215,7 +218,9 @@ class _Chooser:
         if leaves and not life.is_long and not self._avoids(life, SASS_SHARED_BARRIER):
             pool = (*pool, SASS_SHARED_BARRIER)
         costs = [self._cost(life, numbers.sharing(life, n), n) for n in pool]
-        return pool[costs.index(min(costs))]
+        best = min(costs)
+        self.is_close |= sum(cost - best < SASS_CLOSE_COSTS for cost in costs) > 1
+        return pool[costs.index(best)]
 
     def _leaves_together(self, other: Lifetime, life: Lifetime) -> bool:
         """Whether both are for operands that are read when their common block has ended.
@@ -357,6 +362,58 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
         old.put(code, life, life.number)
         new.put(code, again, number)
     return _assignment(code, before[1:], after[1:], new.given), doubts[0] if doubts else ""
+
+
+def assign_all(
+    instructions: list[Instruction], *, loses_first: bool
+) -> tuple[list[Assignment], str]:
+    """The barriers of every instruction of code to which an older ptxas gave others.
+
+    Args:
+        loses_first: whether the first instruction sets none.
+
+    Returns:
+        the assignment; why it is not certain to be the finalizer's, empty if it is.
+    """
+    code = Code(instructions)
+    before = lifetimes(code)[loses_first:]
+    code.counted = [
+        (at, number)
+        for at, number in code.counted
+        if any(life.number == number and life.is_pending_at(at) for life in before)
+    ]
+    doubt = _unknown_before(code, before)
+    if doubt:
+        return [], doubt
+    chooser = _Chooser(code, before)
+    after = [life.copy() for life in before]
+    numbers = _Numbers(code)
+    for life in after:
+        numbers.go_on(life.at)
+        numbers.put(code, life, chooser.choose(life, numbers))
+    rounds = [
+        (at, numbers.given[life.at, life.is_result])
+        for life in before
+        for at in life.waits
+        if sets_again(code, life, at)
+    ]
+    assigned = _assignment(code, before, after, numbers.given)
+    if chooser.is_close:
+        doubt = "two barriers cost nearly the same"
+    elif any(assigned[code.places[at]][2] >> number & 1 for at, number in rounds):
+        doubt = "a round of a loop waits where a barrier is set again"
+    return assigned, doubt
+
+
+def _unknown_before(code: Code, lives: list[Lifetime]) -> str:
+    """What an older ptxas does in another way that is not known; empty: nothing."""
+    if code.counted:
+        return "an instruction counts a barrier"
+    for start, end in code.collective.items():
+        is_set = any(start < life.at < end for life in lives)
+        if is_set and code.instructions[start].wait.bit_count() > 1:
+            return "barriers of code that a warp runs together"
+    return ""
 
 
 def _places(lives: list[Lifetime]) -> list[tuple[int, bool]]:

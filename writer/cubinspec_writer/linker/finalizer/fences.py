@@ -64,7 +64,7 @@ from cubinspec_generated.codes_sass import (
 )
 from cubinspec_generated.tables.sass import CALL, STORES_SURFACE
 from cubinspec_writer.linker.finalizer import capsules
-from cubinspec_writer.linker.finalizer.flow import encode, with_barriers, words_of
+from cubinspec_writer.linker.finalizer.flow import MEANING, encode, with_barriers, words_of
 from cubinspec_writer.linker.finalizer.moved import Moved, UnknownCodeError
 
 #: Opcodes, with their forms, of all memory barriers, of EXIT and of CGAERRBAR.
@@ -72,8 +72,6 @@ _MEMBAR, _EXIT, _CGAERRBAR = (
     word & SASS_OPERATION_MASK
     for word in (SASS_MEMBAR_OF_BLOCK, SASS_PLAIN_EXIT, SASS_PLAIN_CGAERRBAR)
 )
-#: Bits of an instruction without its guard and without those that say when it runs.
-_MEANING = (1 << SASS_STALL_SHIFT) - 1 & ~SASS_GUARD_MASK
 #: Some of these bits as bytes, by which a search of whole code finds the instructions.
 _SIGNS = tuple(
     meaning.to_bytes(SASS_BYTES, "little")[2 : SASS_STALL_SHIFT // 8]
@@ -154,7 +152,7 @@ def rest_last(code: bytes) -> bytes:
     words = words_of(code)
     for at in range(1, len(words)):
         before, first = words[at - 1], words[at]
-        is_first = before & _MEANING != SASS_PLAIN_NOP and before & _LONGEST == SASS_STALL_MASK
+        is_first = before & MEANING != SASS_PLAIN_NOP and before & _LONGEST == SASS_STALL_MASK
         if not is_first or not _lets_time_pass(first):
             continue
         last = at
@@ -253,7 +251,7 @@ def _superfluous(run: list[int], kept: set[int]) -> list[int]:
     """Which instructions of a run go where the whole program is known."""
     found = []
     for at, word in enumerate(run):
-        meaning = word & _MEANING
+        meaning = word & MEANING
         if meaning in kept:
             continue
         runs_never = word & SASS_GUARD_MASK == SASS_NEVER << SASS_GUARD_SHIFT
@@ -263,16 +261,16 @@ def _superfluous(run: list[int], kept: set[int]) -> list[int]:
             # A wider barrier that follows does the same.
             following = run[at + 1]
             is_membar = following & SASS_OPERATION_MASK == _MEMBAR
-            if is_membar and following & _MEANING != SASS_MEMBAR_OF_BLOCK:
+            if is_membar and following & MEANING != SASS_MEMBAR_OF_BLOCK:
                 found.append(at)
     return found
 
 
 def _is_idle_sync(run: list[int]) -> bool:
     """Whether a run is a WARPSYNC and a NOP (rule F15)."""
-    if len(run) != 2 or run[1] & _MEANING != SASS_PLAIN_NOP:
+    if len(run) != 2 or run[1] & MEANING != SASS_PLAIN_NOP:
         return False
-    meaning = run[0] & _MEANING
+    meaning = run[0] & MEANING
     return (
         meaning == SASS_WARPSYNC_OF_ALL or meaning & ~SASS_REGISTER_A_MASK == SASS_WARPSYNC_OF_MASK
     )
@@ -301,7 +299,7 @@ def _end(word: int, is_short: bool) -> tuple[tuple[int, ...], bytes]:
         is_short: whether the barrier of memory is not needed.
     """
     guard = word & SASS_GUARD_MASK
-    if word & _MEANING != SASS_PLAIN_EXIT or guard == SASS_NEVER << SASS_GUARD_SHIFT:
+    if word & MEANING != SASS_PLAIN_EXIT or guard == SASS_NEVER << SASS_GUARD_SHIFT:
         raise UnknownCodeError("an EXIT with operands")
     waits = list(_WAITS[1:] if is_short else _WAITS)
     if _is_unoptimized(word):

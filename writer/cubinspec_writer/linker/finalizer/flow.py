@@ -35,12 +35,13 @@ from cubinspec_generated.codes_sass import (
     SASS_READ_BARRIER_MASK,
     SASS_READ_BARRIER_SHIFT,
     SASS_SCOREBOARD_MASK,
+    SASS_STALL_SHIFT,
     SASS_WAIT_MASK,
     SASS_WAIT_SHIFT,
     SASS_WRITE_BARRIER_MASK,
     SASS_WRITE_BARRIER_SHIFT,
 )
-from cubinspec_generated.tables.sass import ENDS_BLOCK, THROUGH_TABLE, WAITS_FOR_ALL
+from cubinspec_generated.tables.sass import CALL, ENDS_BLOCK, THROUGH_TABLE, WAITS_FOR_ALL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ if TYPE_CHECKING:
 _TESTS = SASS_GUARD_MASK | SASS_BRANCH_UNIFORM_MASK | SASS_BRANCH_CONDITION_MASK
 _TESTS_NOTHING = SASS_ALWAYS << SASS_GUARD_SHIFT | SASS_NO_CONDITION << SASS_BRANCH_CONDITION_SHIFT
 _ENDS = THROUGH_TABLE | {SASS_EXIT}
-_ENDS_BLOCK = ENDS_BLOCK | {SASS_EXIT, SASS_BSYNC}
+_ENDS_BLOCK = ENDS_BLOCK | CALL | {SASS_EXIT, SASS_BSYNC}
+#: Bits of an instruction without its guard and without those that say when it runs.
+MEANING = (1 << SASS_STALL_SHIFT) - 1 & ~SASS_GUARD_MASK
 #: Mask of all barriers.
 ALL_BARRIERS = SASS_WAIT_MASK >> SASS_WAIT_SHIFT
 #: Start and factor of the hash FNV-1a, the bytes it is made of, and the places in a set.
@@ -180,8 +183,8 @@ def _with(word: int, mask: int, bits: int) -> int:
 def blocks(instructions: list[Instruction], after: list[list[int]]) -> list[int]:
     """The numbers of instructions that begin a block.
 
-    A block also ends behind an EXIT that not all threads take, and where divergent code comes
-    together.
+    A block also ends behind a call, behind an EXIT that not all threads take, and where divergent
+    code comes together.
     """
     heads = {0, *(to for at, found in enumerate(after) for to in found if to != at + 1)}
     heads.update(

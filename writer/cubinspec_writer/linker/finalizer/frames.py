@@ -21,6 +21,7 @@ from cubinspec_generated.codes_dwarf import (
     DW_CFA_DEF_CFA,
     DW_CFA_DEF_CFA_OFFSET,
     DW_CFA_DEF_CFA_REGISTER,
+    DW_CFA_EXPRESSION,
     DW_CFA_HIGH_MASK,
     DW_CFA_NOP,
     DW_CFA_OFFSET,
@@ -74,6 +75,8 @@ _OPERANDS = {
     DW_CFA_DEF_CFA_REGISTER: 1,
     DW_CFA_DEF_CFA_OFFSET: 1,
     DW_CFA_OFFSET_EXTENDED_SF: 2,
+    # A register, and the length of an expression.
+    DW_CFA_EXPRESSION: 2,
 }
 
 
@@ -271,9 +274,14 @@ def _behind(data: bytes | bytearray, at: int) -> int:
         raise UnknownCodeError(f"operation {code:#x} in a table of frames")
     at += 1
     for _ in range(operands):
+        first = at
         while at < len(data) and data[at] >= _LEB_MORE:
             at += 1
         at += 1
+    if code == DW_CFA_EXPRESSION:
+        if at != first + 1:
+            raise UnknownCodeError("a long expression in a table of frames")
+        at += data[first] if first < len(data) else 0
     return at
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from cubinspec.format.sections import final_name
+from cubinspec.format.targets import WRITTEN
 from cubinspec_generated.codes import SHF_EXECINSTR, SHT_PROGBITS, SHT_RELA
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer import capsules, jumps, registers, schedule
@@ -70,9 +71,8 @@ def run(
     twins = mercury_sections.twins = _twins(sections, mercury_sections)
     _patch_capsules(relocations, mercury_relocations, mercury_handles, twins)
     jumps.fill(mercury_objects, mercury_constants, mercury_relocations, twins)
+    _assign_barriers(job, sections)
     if not job.options.relocatable:
-        if not debugger_sees(job.options):
-            _drop_stack_loads(sections)
         _tell_untranslated(job, sections)
         _join_debug_tables(symbols, twins)
     _keep_empty_relocations(sections, mercury_sections, twins)
@@ -147,20 +147,32 @@ def _tell_untranslated(job: Job, sass: Sections) -> None:
             sass.unfinished[section.owner] = job.untranslated[section.name]
 
 
-def _drop_stack_loads(sass: Sections) -> None:
-    """Assigns barriers again in kernels that load a stack pointer and never use it."""
+def _assign_barriers(job: Job, sass: Sections) -> None:
+    """Assigns barriers again in code to which the finalizer gives others than ptxas.
+
+    That is all code of ptxas before CUDA 13, and kernels that load a stack pointer for nothing.
+    """
+    is_final = not (job.options.relocatable or debugger_sees(job.options))
     for section in sass.made:
         owner = section.owner
-        if not section.flags & SHF_EXECINSTR or owner is None or not owner.is_entry:
+        if not section.flags & SHF_EXECINSTR or owner is None or section.name in job.untranslated:
             continue
         # Code for a debugger stays as it is (rule F8).
         source = owner.definition[0] if owner.definition is not None else None
-        if source is not None and source.find(SHT_PROGBITS, _DEBUG_INFO) is None:
-            code, reason = schedule.without_stack_load(section.content)
-            if code is not None:
-                section.content = code
-            elif reason:
-                sass.unfinished[owner] = reason
+        if source is None or source.find(SHT_PROGBITS, _DEBUG_INFO) is not None:
+            continue
+        is_final_kernel = is_final and owner.is_entry
+        if source.toolkit < WRITTEN.number:
+            found = schedule.with_new_barriers(section.content, is_final=is_final_kernel)
+        elif is_final_kernel:
+            found = schedule.without_stack_load(section.content)
+        else:
+            continue
+        code, reason = found
+        if code is not None:
+            section.content = code
+        elif reason:
+            sass.unfinished[owner] = reason
 
 
 def _keep_empty_relocations(sass: Sections, mercury: Sections, twins: Twins) -> None:

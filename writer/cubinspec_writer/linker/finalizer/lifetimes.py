@@ -30,8 +30,10 @@ from cubinspec_generated.codes_sass import (
     SASS_WARPSYNC_COLLECTIVE,
 )
 from cubinspec_generated.tables.sass import (
+    CALL,
     LONG,
     ORDERED,
+    OUTSIDE,
     READ_AFTER,
     READ_OVER,
     RESULT_AFTER,
@@ -45,10 +47,6 @@ from cubinspec_writer.linker.finalizer.operands import registers, writes_predica
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.finalizer.flow import Instruction
-
-
-#: From WARPSYNC.COLLECTIVE to ENDCOLLECTIVE; one instruction is between them.
-_COLLECTIVE = 2
 
 
 class Lifetime:
@@ -160,7 +158,7 @@ class Code:
         waits: for every barrier the instructions that wait for it. WARPSYNC.COLLECTIVE waits for
             what ENDCOLLECTIVE waits for again; only that counts.
         waits_for_all: the instructions that wait for all barriers.
-        collective: every WARPSYNC.COLLECTIVE.
+        collective: every WARPSYNC.COLLECTIVE -> its ENDCOLLECTIVE.
         ends: every ENDCOLLECTIVE.
         registers: for every instruction what it writes and reads.
         counted: every DEPBAR, and the barrier whose pending operations it counts; `assign` leaves
@@ -201,13 +199,8 @@ class Code:
         self.last = [
             new[ends[block] - 1] for block in order for _ in range(heads[block], ends[block])
         ]
-        self.collective = {
-            at
-            for at, one in enumerate(instructions[:-_COLLECTIVE])
-            if one.opcode == SASS_WARPSYNC_COLLECTIVE
-            and instructions[at + _COLLECTIVE].opcode == SASS_ENDCOLLECTIVE
-        }
-        self.ends = {at + _COLLECTIVE for at in self.collective}
+        self.collective = collectives(instructions)
+        self.ends = frozenset(self.collective.values())
         self.counted = [
             (at, (one.word & SASS_COUNTED_BARRIER_MASK) >> SASS_COUNTED_BARRIER_SHIFT)
             for at, one in enumerate(instructions)
@@ -230,7 +223,7 @@ class Code:
             cycles += max(1, (instruction.word & SASS_STALL_MASK) >> SASS_STALL_SHIFT)
             wait = instruction.wait
             if at in self.collective:
-                wait &= ~self.instructions[at + _COLLECTIVE].wait
+                wait &= ~self.instructions[self.collective[at]].wait
             if wait:
                 for number in range(SASS_BARRIERS):
                     if wait >> number & 1:
@@ -241,11 +234,20 @@ class Code:
         return bool(self.instructions[at].wait >> number & 1)
 
     def names(self, life: Lifetime, at: int) -> bool:
-        """Whether an instruction has to wait for the registers of a lifetime."""
+        """Whether an instruction has to wait for the registers of a lifetime.
+
+        A call, a return and ENDCOLLECTIVE do so for all.
+        """
+        if at in self.ends or self.instructions[at].opcode in OUTSIDE:
+            return True
         written, read = self.registers[at]
         if life.is_result:
             return bool(self.registers[life.at][0] & (written | read))
         return bool(self.registers[life.at][1] & written)
+
+    def calls(self, at: int) -> bool:
+        """Whether an instruction is a call."""
+        return self.instructions[at].opcode in CALL
 
     def is_counted(self, life: Lifetime, number: int) -> bool:
         """Whether an instruction counts a lifetime that has this number: the number has to stay."""
@@ -386,6 +388,19 @@ class Code:
             stops = sorted(found.union(stops))
 
 
+def collectives(instructions: list[Instruction]) -> dict[int, int]:
+    """Every WARPSYNC.COLLECTIVE and the ENDCOLLECTIVE behind it."""
+    found = {}
+    start = -1
+    for at, one in enumerate(instructions):
+        if one.opcode == SASS_WARPSYNC_COLLECTIVE:
+            start = at
+        elif one.opcode == SASS_ENDCOLLECTIVE and start >= 0:
+            found[start] = at
+            start = -1
+    return found
+
+
 def set_barriers(code: Code) -> list[Lifetime]:
     """Every barrier that is set, in the order of the code, with its waits as the input has them.
 
@@ -414,7 +429,7 @@ def lifetimes(code: Code) -> list[Lifetime]:
     _find_sharing(found)
     for life in found:
         end = code.last[life.at]
-        inside = [at for at in life.waits if life.at < at <= end]
+        inside = [at for at in life.waits if life.at < at <= end and not code.calls(at)]
         is_unknown = life.is_result and code.has_unknown_users(life)
         is_unknown = is_unknown or code.names_nothing(life)
         if not life.shares:
@@ -434,7 +449,7 @@ def lifetimes(code: Code) -> list[Lifetime]:
         end = code.last[life.at]
         if code.clock[end] - code.clock[life.at] >= _over_after(life):
             life.over_at = end
-        elif life.is_result and life.waits == [end]:
+        elif life.is_result and life.waits == [end] and not code.calls(end):
             # It is not over, so the end needs it, as a branch needs a predicate.
             life.user = end
             continue
@@ -549,11 +564,11 @@ def _user(code: Code, life: Lifetime, end: int) -> int:
     """The first instruction of the block that has to wait for a lifetime that shares its number.
 
     It need not wait when an earlier one has waited for the same number. A fence waits for what has
-    set the number last.
+    set the number last. What a call waits for is used outside.
     """
     has_waited = False
     is_last = True
-    for at in range(life.at + 1, end + 1):
+    for at in range(life.at + 1, end + (not code.calls(end))):
         instruction = code.instructions[at]
         waits = instruction.wait >> life.number & 1
         if code.names(life, at) and (waits or (has_waited and code.overtakes(at, life))):

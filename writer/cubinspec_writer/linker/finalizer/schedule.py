@@ -14,31 +14,38 @@ check over all paths does not find every wait of the input in the new code. The 
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 from cubinspec_generated.codes_sass import (
     SASS_BARRIERS,
     SASS_BYTES,
+    SASS_CGA_SIZE,
     SASS_LOAD_STACK,
+    SASS_MEMBAR_OF_BLOCK,
     SASS_NO_BARRIER,
     SASS_OPCODE_MASK,
     SASS_REGISTER_A_SHIFT,
     SASS_REGISTER_B_SHIFT,
     SASS_REGISTER_C_SHIFT,
+    SASS_S2UR,
+    SASS_SPECIAL_REGISTER_MASK,
+    SASS_SPECIAL_REGISTER_SHIFT,
     SASS_STACK_REGISTER,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
+    SASS_UNSCHEDULED_STALL,
     SASS_WAITABLE_AFTER,
 )
 from cubinspec_generated.tables.sass import NAMES, OPERANDS, OUTSIDE
-from cubinspec_writer.linker.finalizer.barriers import assign
+from cubinspec_writer.linker.finalizer.barriers import assign, assign_all
 from cubinspec_writer.linker.finalizer.flow import (
+    MEANING,
     Instruction,
     decode,
     encode,
     with_barriers,
 )
-from cubinspec_writer.linker.finalizer.lifetimes import Code, set_barriers
+from cubinspec_writer.linker.finalizer.lifetimes import Code, collectives, set_barriers
 from cubinspec_writer.linker.finalizer.operands import may_read
 
 TYPE_CHECKING = False
@@ -47,6 +54,8 @@ if TYPE_CHECKING:
 
     from cubinspec_writer.linker.finalizer.barriers import Assignment
 
+#: Instructions that tell whether code is without optimisation.
+_FIRST_FEW = 4
 _BARRIERS = (*range(SASS_BARRIERS), SASS_NO_BARRIER)
 _LOAD = SASS_LOAD_STACK.to_bytes(4, "little")
 #: Bytes that can be a register that is read.
@@ -63,33 +72,133 @@ def without_stack_load(code: bytes | bytearray) -> tuple[bytes | None, str]:
     Returns:
         the new code, None if it stays as it is; why it stays although the finalizer changes it.
     """
-    if code[: len(_LOAD)] != _LOAD or len(code) % SASS_BYTES:
-        return None, ""
-    load = Instruction(int.from_bytes(code[:SASS_BYTES], "little"), 0)
-    # At -O0, loads also wait until their operands are read; there nothing changes.
-    if load.write == SASS_NO_BARRIER or load.read != SASS_NO_BARRIER:
-        return None, ""
-    uses, unknown = _uses_stack(code)
-    if uses or unknown:
-        return None, "" if uses else _unknown(unknown)
+    loses, doubt = _loses_load(code)
+    if not loses:
+        return None, doubt
     instructions = decode(code)
-    unknown = {instruction.opcode for instruction in instructions} - OPERANDS.keys()
-    if unknown:
-        return None, _unknown(unknown)
-    set_here = {one.read for one in instructions} | {one.write for one in instructions}
-    if not set_here.issubset(_BARRIERS):
-        return None, "an instruction sets a barrier that does not exist"
+    doubt = _unclear(instructions)
+    if doubt:
+        return None, doubt
     assigned, doubt = assign(instructions)
     if doubt:
         return None, doubt
-    if not waits_enough(instructions, assigned):
+    if not waits_enough(instructions, assigned, 1):
         return None, "a wait would be lost"
+    return _with(instructions, assigned), ""
+
+
+def with_new_barriers(code: bytes | bytearray, *, is_final: bool) -> tuple[bytes | None, str]:
+    """Code of ptxas before CUDA 13 with the barriers that the finalizer gives it (rule F18).
+
+    Args:
+        is_final: whether a load of the stack pointer can be without a barrier.
+
+    Returns:
+        as for `without_stack_load`.
+    """
+    if len(code) % SASS_BYTES:
+        return None, ""
+    loses, doubt = _loses_load(code) if is_final else (False, "")
+    if doubt:
+        return None, doubt
+    instructions = _with_late_waits(decode(code))
+    if _is_unscheduled(instructions):
+        return None, ""
+    doubt = _unclear(instructions) or _changed_otherwise(instructions)
+    if doubt:
+        return None, doubt
+    assigned, doubt = assign_all(instructions, loses_first=loses)
+    if doubt:
+        return None, doubt
+    if not waits_enough(instructions, assigned, loses):
+        return None, "a wait would be lost"
+    _forget_waits(instructions, assigned)
+    new = _with(instructions, assigned)
+    # What the new code waits for tells the same lifetimes, so it must lead to the same barriers.
+    again, _ = assign_all(decode(new), loses_first=False)
+    if not again or _with(decode(new), again) != new:
+        return None, "the new barriers would lead to others"
+    return new, ""
+
+
+def _is_unscheduled(instructions: list[Instruction]) -> bool:
+    """Whether every instruction takes the longest time, as in code without optimisation."""
+    return all(
+        one.word & SASS_STALL_MASK == SASS_UNSCHEDULED_STALL << SASS_STALL_SHIFT
+        for one in instructions[:_FIRST_FEW]
+    )
+
+
+def _changed_otherwise(instructions: list[Instruction]) -> str:
+    """What the finalizer makes other instructions of; empty: nothing that is known."""
+    for one, following in pairwise(instructions):
+        if one.opcode == SASS_S2UR:
+            number = (one.word & SASS_SPECIAL_REGISTER_MASK) >> SASS_SPECIAL_REGISTER_SHIFT
+            if number == SASS_CGA_SIZE:
+                return "the size of the cluster is read by other instructions now"
+        is_fence = one.word & MEANING == SASS_MEMBAR_OF_BLOCK
+        if is_fence and following.opcode == one.opcode:
+            return "a NOP between two fences is wanted now"
+    return ""
+
+
+def _with_late_waits(instructions: list[Instruction]) -> list[Instruction]:
+    """Code in which ENDCOLLECTIVE waits for what WARPSYNC.COLLECTIVE has waited for, as now."""
+    for start, at in collectives(instructions).items():
+        end = instructions[at]
+        word = with_barriers(end.word, end.write, end.read, end.wait | instructions[start].wait)
+        instructions[at] = Instruction(word, at)
+    return instructions
+
+
+def _forget_waits(instructions: list[Instruction], assigned: list[Assignment]) -> None:
+    """Let no time pass for barriers for which the next instruction does not wait any more."""
+    for at, one in enumerate(instructions[:-1]):
+        write, read, _ = assigned[at]
+        wait = instructions[at + 1].wait
+        waits = (assigned[at + 1][2] >> write | assigned[at + 1][2] >> read) & 1
+        is_late = one.word & SASS_STALL_MASK == SASS_WAITABLE_AFTER << SASS_STALL_SHIFT
+        if is_late and (wait >> one.write | wait >> one.read) & 1 and not waits:
+            one.word -= 1 << SASS_STALL_SHIFT
+
+
+def _loses_load(code: bytes | bytearray) -> tuple[bool, str]:
+    """Whether the first instruction loads a stack pointer that nothing uses (rule F8).
+
+    Returns:
+        whether it does; why that is not known.
+    """
+    if code[: len(_LOAD)] != _LOAD or len(code) % SASS_BYTES:
+        return False, ""
+    load = Instruction(int.from_bytes(code[:SASS_BYTES], "little"), 0)
+    # At -O0, loads also wait until their operands are read; there nothing changes.
+    if load.write == SASS_NO_BARRIER or load.read != SASS_NO_BARRIER:
+        return False, ""
+    uses, unknown = _uses_stack(code)
+    if uses or unknown:
+        return False, "" if uses else _unknown(unknown)
+    return True, ""
+
+
+def _unclear(instructions: list[Instruction]) -> str:
+    """Why the barriers of code cannot be known from its instructions; empty: they can."""
+    unknown = {instruction.opcode for instruction in instructions} - OPERANDS.keys()
+    if unknown:
+        return _unknown(unknown)
+    set_here = {one.read for one in instructions} | {one.write for one in instructions}
+    if not set_here.issubset(_BARRIERS):
+        return "an instruction sets a barrier that does not exist"
+    return ""
+
+
+def _with(instructions: list[Instruction], assigned: list[Assignment]) -> bytes:
+    """The code with other barriers."""
     words = [
         with_barriers(instruction.word, *new)
         for instruction, new in zip(instructions, assigned, strict=True)
     ]
     _let_see(words, assigned)
-    return encode(words), ""
+    return encode(words)
 
 
 def _let_see(words: list[int], assigned: list[Assignment]) -> None:
@@ -102,11 +211,14 @@ def _let_see(words: list[int], assigned: list[Assignment]) -> None:
                 words[at] += SASS_WAITABLE_AFTER - stall << SASS_STALL_SHIFT
 
 
-def waits_enough(instructions: list[Instruction], assigned: list[Assignment]) -> bool:
+def waits_enough(instructions: list[Instruction], assigned: list[Assignment], gone: int) -> bool:
     """Whether on every path what has to wait for a barrier of the input waits for the new one.
 
     An instruction has to wait if it names the registers that the barrier stands for, unless it did
     without in the input.
+
+    Args:
+        gone: how many of the first barriers need no wait.
     """
     code = Code(instructions)
     stops: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
@@ -115,7 +227,7 @@ def waits_enough(instructions: list[Instruction], assigned: list[Assignment]) ->
         for number in range(SASS_BARRIERS):
             if wait >> number & 1:
                 stops[number].append(at)
-    for life in set_barriers(code)[1:]:
+    for life in set_barriers(code)[gone:]:
         write, read, _ = assigned[code.places[life.at]]
         new = write if life.is_result else read
         if new == SASS_NO_BARRIER:

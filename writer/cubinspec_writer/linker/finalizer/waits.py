@@ -113,7 +113,7 @@ def _wait_where_set_again(
         no_more = {
             at
             for at in life.waits
-            if _sets_again(code, old, at) and (number != old.number or at not in setters[number])
+            if sets_again(code, old, at) and (number != old.number or at not in setters[number])
         }
         if no_more:
             code.pass_by(life, no_more)
@@ -130,7 +130,7 @@ def _wait_where_set_again(
     return dropped
 
 
-def _sets_again(code: Code, life: Lifetime, at: int) -> bool:
+def sets_again(code: Code, life: Lifetime, at: int) -> bool:
     """Whether an instruction waits for a lifetime only because it sets the same number again."""
     is_set = at <= life.at and code.instructions[at].sets(life.number)
     return is_set and not code.names(life, at)

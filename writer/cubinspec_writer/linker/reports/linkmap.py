@@ -99,6 +99,10 @@ def link_map(
         ],
         "sections": [row for part in halves for row in part.output_sections()],
         "kernels": main.kernels(),
+        "unfinished": [
+            {"name": function.name, "reason": reason}
+            for function, reason in half.sections.unfinished.items()
+        ],
         "shared_memory": shared_memory(half),
         "shared_constants": shared_constants(half.constants),
     }
