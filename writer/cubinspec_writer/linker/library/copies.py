@@ -8,6 +8,7 @@ from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHN_COMMON,
     SHN_UNDEF,
+    SHT_CUDA_GLOBAL_INIT,
     STO_CUDA_ENTRY,
     STT_FUNC,
 )
@@ -128,12 +129,26 @@ def states_signature(obj: InputObject, index: int) -> bool:
 def takes_address(obj: InputObject, index: int) -> bool:
     """Whether an entry of address-taken functions counts.
 
-    An entry for a duplicate counts only if it is a kernel, or code names it, linked or not. Data,
-    and code of duplicates, do not count (rule W9).
+    An entry for a duplicate counts only if code of no duplicate names it, linked or not, or if it
+    is a kernel and a global variable names it (rule W9).
     """
-    if obj.symbols[index].other & STO_CUDA_ENTRY or states_signature(obj, index):
+    if states_signature(obj, index):
         return True
-    return any(b == index and accepted_here(obj, a) for a, b in obj.callgraph.references)
+    if any(b == index and accepted_here(obj, a) for a, b in obj.callgraph.references):
+        return True
+    return bool(obj.symbols[index].other & STO_CUDA_ENTRY) and _is_in_globals(obj, index)
+
+
+def _is_in_globals(obj: InputObject, index: int) -> bool:
+    """Whether an initial value of a global variable, other than of a repeated one, names it."""
+    for relocs in obj.relocs:
+        if obj.sections[relocs.target].sh_type != SHT_CUDA_GLOBAL_INIT:
+            continue
+        repeats = obj.repeats.get(relocs.target, ())
+        for offset, _, named, _ in relocs.rows:
+            if named == index and not any(start <= offset < end for start, end in repeats):
+                return True
+    return False
 
 
 def add_edges(

@@ -6,6 +6,7 @@ from cubinspec.format.attributes import immediate, split_records
 from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec.report.names import readable
 from cubinspec_generated.codes import (
+    EIATTR_FRAME_SIZE,
     EIATTR_MIN_STACK_SIZE,
     EIATTR_NUM_BARRIERS,
     SHT_CUDA_CONSTANT_B0,
@@ -132,12 +133,13 @@ def _handle_counts(half: LinkState, sections: list[OutSection]) -> Iterator[str]
 
 
 def _stacks(half: LinkState) -> dict[int, int]:
-    """Symbol number of a kernel -> its stack size; 0 when it is not bounded."""
-    records = split_records(bytes(half.sections.fixed[".nv.info"].content))
-    found = {word(r, 0): word(r, 1) for r in records if r[1] == EIATTR_MIN_STACK_SIZE}
+    """Symbol number -> its stack size; its frame when none is told, or it is unknown (rule M29)."""
     if half.job.options.relocatable:
         return {}
-    return {number: 0 if size == _UNKNOWN else size for number, size in found.items()}
+    records = split_records(bytes(half.sections.fixed[".nv.info"].content))
+    found = {word(r, 0): word(r, 1) for r in records if r[1] == EIATTR_FRAME_SIZE}
+    least = {word(r, 0): word(r, 1) for r in records if r[1] == EIATTR_MIN_STACK_SIZE}
+    return found | {number: size for number, size in least.items() if size != _UNKNOWN}
 
 
 def plain_dot(half: LinkState) -> str:

@@ -187,6 +187,9 @@ class _Relocations:
         for number, (offset, r_type, index, stated) in enumerate(relocs.rows):
             addend = stated
             if is_odd:
+                if self._repeats(offset):
+                    names.skip(number)
+                    continue
                 found = self._moved_to(offset, index)
                 if found is None:
                     continue
@@ -220,10 +223,12 @@ class _Relocations:
             section.relocs.append(relocation(offset, r_type, symbol, addend, serial))
         one.relocations.num_merged = serial
 
+    def _repeats(self, offset: int) -> bool:
+        """Whether a row is of an initial value that only repeats a weak variable (rule W13)."""
+        return any(start <= offset < end for start, end in self.repeats)
+
     def _moved_to(self, offset: int, index: int) -> int | None:
         """The offset of a row whose entry may move; None: the entry is left out here."""
-        if self.repeats and any(start <= offset < end for start, end in self.repeats):
-            return None
         if self.cut is None:
             return offset
         return None if self.obj.symbols[index].kind == STT_SECTION else self.cut.new_offset(offset)
