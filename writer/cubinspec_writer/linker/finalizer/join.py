@@ -74,7 +74,7 @@ def run(
     _assign_barriers(job, sections)
     if not job.options.relocatable:
         _tell_untranslated(job, sections)
-        _join_debug_tables(symbols, twins)
+    _join_debug_tables(symbols, twins)
     _keep_empty_relocations(sections, mercury_sections, twins)
 
 
