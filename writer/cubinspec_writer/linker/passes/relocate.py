@@ -53,6 +53,7 @@ from cubinspec_writer.linker.model import (
     OutSection,
     Reloc,
     Symbol,
+    relocation,
 )
 from cubinspec_writer.linker.state import is_rel
 
@@ -129,8 +130,8 @@ def run(
             continue
         target = section.info_section
         assert target is not None
-        if final and not target.flags & SHF_ALLOC:
-            section.relocs = [r for r in section.relocs if not _is_removed_label(r.symbol)]
+        if not target.flags & SHF_ALLOC:
+            _drop_labels(job, relocations, section, target)
             if not section.relocs:
                 continue
         farthest = _farthest(section.relocs)
@@ -149,7 +150,8 @@ def run(
         if not (job.family.keeps_symbols and target.flags & SHF_EXECINSTR):
             values.write(target, resolved, from_field=is_rel(section))
         relocations.applied.setdefault(target, []).extend(resolved)
-        if target in relocations.resolved:
+        # Of debug data nothing is listed from sm_100 on (rule P1).
+        if target in relocations.resolved and (target.flags & SHF_ALLOC or not job.family.capsule):
             if pool is not None and pool.nobits_size and target.owner not in shared.dynamic_start:
                 _check_arrays(diagnostics, resolved)
             listing = relocations.resolved[target].relocs
@@ -300,6 +302,24 @@ def _is_deleted(symbol: Symbol) -> bool:
     if symbol.kind != STT_SECTION or symbol.section is None:
         return symbol.internal
     return symbol.section.sh_type == SHT_CUDA_SHARED
+
+
+def _drop_labels(
+    job: Job, relocations: Relocations, section: OutSection, target: OutSection
+) -> None:
+    """Take out what names labels of code that ptxas removed (rule D2).
+
+    Below sm_100 `--preserve-relocs` lists it without the label.
+    """
+    labels = [reloc for reloc in section.relocs if _is_removed_label(reloc.symbol)]
+    if not labels:
+        return
+    section.relocs = [reloc for reloc in section.relocs if not _is_removed_label(reloc.symbol)]
+    if target in relocations.resolved and not job.family.capsule:
+        none = Symbol("", STB_LOCAL, STT_NOTYPE, 0)
+        relocations.resolved[target].relocs += [
+            relocation(r.offset, r.r_type, none, r.addend, r.serial) for r in labels
+        ]
 
 
 def _is_removed_label(symbol: Symbol) -> bool:

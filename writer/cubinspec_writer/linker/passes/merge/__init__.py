@@ -47,6 +47,7 @@ from cubinspec_generated.codes import (
     STO_CUDA_ENTRY,
     STO_CUDA_SHARED,
     STT_FUNC,
+    STT_NOTYPE,
 )
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.rows import section_index
@@ -395,7 +396,8 @@ def _symbols(one: OneInput) -> None:
         if symbol is None or row.kind == STT_FUNC:
             continue
         note = row.shndx == SHN_UNDEF and row.bind == STB_LOCAL
-        if note and not one.job.options.relocatable:
+        is_label = row.kind == STT_NOTYPE and not row.size  # rule D2
+        if note and (is_label or not one.job.options.relocatable):
             if one.names.kept is not None:
                 one.names.kept.enter(symbol)
             continue  # a note of the compiler (rule N8)
