@@ -603,6 +603,8 @@ class _Values:
             if target.owner is not None:
                 address = self.shared.dynamic_start.get(target.owner, address)
             return address
+        if symbol.space == STO_CUDA_SHARED and symbol.section is None:
+            return NO_ADDRESS  # of a kernel that is not wanted (rule S22)
         return self.handles.slots.get(symbol, symbol.value)
 
     def _first_slot(self, target: OutSection, r_type: int) -> int:
