@@ -142,7 +142,10 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
         from cubinspec_writer.linker.inputs.uidx import read_index
 
         index = read_index(options.uidx, diagnostics)
+    is_refused = diagnostics.has_errors()
     gathered = gather(inputs, options, diagnostics)
+    if is_refused:  # inputs are read, not merged (rule P7)
+        diagnostics.stop_on_errors()
     kernels = _kernel_filter(gathered, options)
     family = target_of(options, diagnostics).family
     toolkit = toolkit_for(options, gathered.newest)
