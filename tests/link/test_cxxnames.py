@@ -33,6 +33,17 @@ NAMES = {
     "_ZN12_GLOBAL__N_12An2meEPS0_": "<unnamed>::An::me(<unnamed>::An*)",
     "_Z3vldPrPhXT_E": None,
     "_Z3vldPrPh": "vld(unsigned char *restrict *)",
+    "_ZN4cuda3std3__47forwardIRiEEOT_RNS1_16remove_referenceIS4_E4typeE": (
+        "T1 && cuda::std::__4::forward<int &>(cuda::std::__4::remove_reference<T1>::type &)"
+    ),
+    (
+        "_ZN4cuda3std3__422__atomic_load_dispatchINS1_16__atomic_storageIiEENS1_25__thread_scope"
+        "_device_tagELi0EEENT_14__underlying_tEPKS6_NS1_12memory_orderET0_"
+    ): (
+        "T1::__underlying_t cuda::std::__4::__atomic_load_dispatch<cuda::std::__4::__atomic_storage"
+        "<int>, cuda::std::__4::__thread_scope_device_tag, (int)0>(const T1*,"
+        " cuda::std::__4::memory_order, T2)"
+    ),
     "_Z1kv$12": "k()",
     "_Z1kv$1a": None,
     "_Z1kv$x$y": "[clone k()] x$y",

@@ -152,7 +152,8 @@ class _Demangler:
         text = f"{name}({self._arguments()}){suffix}"
         if result is None:
             return text
-        blank = "" if result.left.endswith(("*", "&", "(")) else " "
+        is_tight = result.left.endswith(("*", "&", "(")) and not result.left.endswith("&&")
+        blank = "" if is_tight else " "
         return f"{result.left}{blank}{text}{result.right}"
 
     def _arguments(self) -> str:
@@ -187,6 +188,9 @@ class _Demangler:
             if self.text[self.at] == "I":
                 prefix += self._template_arguments()
                 is_template = True
+            elif self.text[self.at] == "T" and not prefix:
+                self.at += 1
+                prefix = last = f"T{self._number() + 2}"
             else:
                 part, suffix, is_function = self._component(last)
                 is_template = False
