@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
+    from cubinspec_writer.linker.model import OutSection
     from cubinspec_writer.linker.state import Constants, Job, Maker, Names, Sections, Symbols
 
 #: `.nv.rel.action` of every executable up to sm_90: what relocation type 115 does.
@@ -38,7 +39,7 @@ def run(
     if constants.mixed:
         _cut_relocations(job, constants, maker)
     if sections.vacated:
-        _drop_empty(names, sections, maker)
+        _drop_empty(job, names, sections, maker)
     if symbols.bank_size is not None:
         banks = sections.by_type.get(SHT_CUDA_CONSTANT_B3, ())
         sizes = [bank.size for bank in banks if bank.emitted]
@@ -62,11 +63,13 @@ def _cut_relocations(job: Job, constants: Constants, maker: Maker) -> None:
         relocs.relocs = [row for row in relocs.relocs if row.offset < section.size]
 
 
-def _drop_empty(names: Names, sections: Sections, maker: Maker) -> None:
+def _drop_empty(job: Job, names: Names, sections: Sections, maker: Maker) -> None:
     """Remove banks that stayed empty, and their names (rule W4)."""
     for section in sections.vacated:
         section.emitted = bool(section.content)
     gone = {section for section in sections.vacated if not section.emitted}
+    if job.options.relocatable:
+        gone = {section for section in gone if not _is_of_duplicates(section)}
     for section in list(gone):
         # These are relocations of the replaced copy (rule F4).
         relocs = maker.reloc_section(section, is_rela=True)
@@ -75,3 +78,9 @@ def _drop_empty(names: Names, sections: Sections, maker: Maker) -> None:
             gone.add(relocs)
     if gone:
         names.drop(gone)
+
+
+def _is_of_duplicates(bank: OutSection) -> bool:
+    """Whether no replaced copy of a kernel had this bank, so that a duplicate brought it."""
+    replaced = bank.owner.replaced if bank.owner is not None else []
+    return bool(replaced) and all(obj.find(bank.sh_type, bank.name) is None for obj, _ in replaced)
