@@ -188,6 +188,7 @@ class Sections:
         staging: sections that hold bytes until they move elsewhere; they leave no name behind.
         members: the defined data symbols of every section, in merging order.
         vacated: constant banks of kernels that are in the output only when something fills them.
+        strays: those of them that a duplicate brought, as the copies before had none.
         before_arrays: with `-r`, shared sections with room in front of arrays of dynamic size.
         callgraph, prototype: `.nv.callgraph` and `.nv.prototype`.
         unfinished: functions whose code nvlink's finalizer changes and this linker does not -> why.
@@ -205,6 +206,7 @@ class Sections:
         "members",
         "prototype",
         "staging",
+        "strays",
         "twins",
         "unfinished",
         "unowned",
@@ -220,6 +222,7 @@ class Sections:
         self.staging: list[OutSection] = []
         self.members: dict[OutSection, list[Symbol]] = {}
         self.vacated: list[OutSection] = []
+        self.strays: set[OutSection] = set()
         self.before_arrays: set[OutSection] = set()
         self.callgraph: OutSection | None = None
         self.prototype: OutSection | None = None

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _REL_ACTION: Final = bytes.fromhex("73000000000000000000001125000536")
 
 READS = (
-    "constants.mixed relocations.sections section.is_nobits section.name sections.vacated "
-    "symbols.bank_size"
+    "constants.mixed relocations.sections section.is_nobits section.name sections.strays "
+    "sections.vacated symbols.bank_size"
 )
 WRITES = (
     "names.entries names.kept names.reserved section.content section.emitted section.relocs "
@@ -69,7 +69,7 @@ def _drop_empty(job: Job, names: Names, sections: Sections, maker: Maker) -> Non
         section.emitted = bool(section.content)
     gone = {section for section in sections.vacated if not section.emitted}
     if job.options.relocatable:
-        gone = {section for section in gone if not _is_of_duplicates(section)}
+        gone = {section for section in gone if not _is_named(sections, section)}
     for section in list(gone):
         # These are relocations of the replaced copy (rule F4).
         relocs = maker.reloc_section(section, is_rela=True)
@@ -80,7 +80,7 @@ def _drop_empty(job: Job, names: Names, sections: Sections, maker: Maker) -> Non
         names.drop(gone)
 
 
-def _is_of_duplicates(bank: OutSection) -> bool:
-    """Whether no replaced copy of a kernel had this bank, so that a duplicate brought it."""
-    replaced = bank.owner.replaced if bank.owner is not None else []
-    return bool(replaced) and all(obj.find(bank.sh_type, bank.name) is None for obj, _ in replaced)
+def _is_named(sections: Sections, bank: OutSection) -> bool:
+    """Whether an empty bank leaves its name: only a duplicate had it, no section has its name."""
+    parts = bank.owner.parts if bank.owner is not None else []
+    return bank in sections.strays and [p.name for p in parts].count(bank.name) == 1

@@ -128,10 +128,10 @@ WRITES = (
     "relocations.listings relocations.num_merged relocations.resolved relocations.sections "
     "relocations.staged section.align section.content section.emitted section.info_section "
     "section.info_value section.nobits_size section.records section.relocs sections.by_type "
-    "sections.made sections.members sections.staging sections.unowned sections.vacated "
-    "symbol.alignment symbol.entered symbol.internal symbol.name symbol.parts symbol.section "
-    "symbol.value symbols.functions symbols.globals symbols.null_value symbols.strong "
-    "unified.rows unified.stubs"
+    "sections.made sections.members sections.staging sections.strays sections.unowned "
+    "sections.vacated symbol.alignment symbol.entered symbol.internal symbol.name symbol.parts "
+    "symbol.section symbol.value symbols.functions symbols.globals symbols.null_value "
+    "symbols.strong unified.rows unified.stubs"
 )
 FREEZES = (
     "attributes.order constants.lost constants.mixed constants.tables debug.emptied debug.framed "
@@ -313,6 +313,8 @@ def _replace(one: OneInput, symbol: Symbol, row: InSymbol) -> None:
     brings is appended (`_place`), except where the finalizer makes it.
     """
     for section in symbol.parts:
+        if one.sections.find(section.name, symbol) is not section:
+            continue  # nvlink empties the first of a name (rule W18)
         if section.sh_type == SHT_CUDA_CONSTANT_B0:
             if one.job.family.constant0_deferred:
                 section.content = b""

@@ -201,6 +201,9 @@ def place_section(
             owner = None  # the bank of the program takes it (rule E3)
     section = _known_section(one, source, owner)
     is_bank = sh_type in CONSTANT_BANK_TYPES
+    if section in one.sections.strays and owner is not None:
+        strays = one.sections.strays  # rule W18
+        section = next((p for p in owner.parts if p.name == name and p not in strays), None)
     if section is None:
         # Constants of a device function move into the banks of kernels: no name, no section.
         nameless = is_bank and owner is not None and not owner.is_entry
@@ -342,6 +345,7 @@ def _place_duplicate(
         # The first copy has no constants: these get a section that nothing uses.
         section = one.maker.create_section(source.name, source.sh_type, source.flags, 0, owner)
         section.info_section = owner.section
+        one.sections.strays.add(section)
     if section is None or source.index in one.seen_duplicates:
         return (section, 0) if section and source.sh_type == SHT_CUDA_SHARED else None
     one.seen_duplicates.add(source.index)
