@@ -24,7 +24,17 @@ from tools.linkcases.sweep.variation import FILES, Nvlink, Outcome, Variation, d
 ARCHES = ("75", "90", "100", "120")
 #: What ptxas is told beside `-ewp`.
 DEBUG = ((), ("-lineinfo",), ("-g",))
-LINKS = ((), ("-r",), ("--preserve-relocs",), ("--kernels-used=k1",))
+LINKS = (
+    (),
+    ("-r",),
+    ("-g",),
+    ("-r", "-g"),
+    ("--preserve-relocs",),
+    ("--dump-callgraph",),
+    ("--kernels-used=k1",),
+    ("--kernels-used=k1", "-r"),
+    ("--kernels-used=k1", "--preserve-relocs"),
+)
 SAME, REFUSED, WRONG = "the same", "refused by name", "different"
 CRASHED, GAVE_UP = "nvlink crashed", "nvlink ended with an internal error"
 NOT_ASSEMBLED = "not assembled"

@@ -78,6 +78,7 @@ class InputObject:
         barriers: the number of barriers in the flags of code of older toolkits, by section.
         info: records of attribute sections that were asked for, by section; see `records`.
         is_extensible: `ptxas -ewp` wrote it, which places the shared memory of kernels itself.
+        told_frames: by symbol number the size of a frame that the finalizer tells instead.
         is_system: it comes from the library of the device runtime.
         pooled: numbers of symbols of arrays of dynamic size that a link with `-r` defined.
         bound: output symbol of every input symbol, filled by `resolve`; None for symbols without
@@ -114,6 +115,7 @@ class InputObject:
         "sections",
         "strtab",
         "symbols",
+        "told_frames",
     )
     functions: list[InSymbol]
     kinds: set[int]
@@ -139,6 +141,7 @@ class InputObject:
         self.relocs: list[InRelocs] = []
         self.barriers: dict[int, int] = {}
         self.is_extensible: bool = False
+        self.told_frames: dict[int, int] = {}
         self.is_system: bool = False
         self.pooled: set[int] = set()
         self.info: dict[int, list[RawRecord]] = {}

@@ -483,6 +483,10 @@ class Reach:
         keeps_all = self.filter.by_host and options.relocatable
         return keeps_all or self.filter.keeps(function)
 
+    def is_merged_as_kernel(self, function: Symbol) -> bool:
+        """Whether a function is wanted, and was from the start (rule L5)."""
+        return function not in self.remaining and self.is_wanted(function)
+
     def kernels(self) -> list[Symbol]:
         """Wanted kernels with code in the output, in registration order; merging is over."""
         if self._kernels is None:

@@ -45,15 +45,20 @@ from cubinspec_generated.codes_sass import (
     SASS_NO_BARRIER,
     SASS_SHARED_BARRIER,
 )
-from cubinspec_generated.tables.sass import FIRST_BARRIER
+from cubinspec_generated.tables.sass import FIRST_BARRIER, OUTSIDE
 from cubinspec_writer.linker.finalizer.flow import ALL_BARRIERS
-from cubinspec_writer.linker.finalizer.lifetimes import Code, latency, lifetimes
+from cubinspec_writer.linker.finalizer.lifetimes import (
+    Code,
+    Lifetime,
+    latency,
+    lifetimes,
+    over_after,
+)
 from cubinspec_writer.linker.finalizer.waits import sets_again, waits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.finalizer.flow import Instruction
-    from cubinspec_writer.linker.finalizer.lifetimes import Lifetime
 
     #: Barriers that an instruction sets for its result and for its operands, and mask of its waits.
     Assignment = tuple[int, int, int]
@@ -326,28 +331,64 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
     """
     code = Code(instructions)
     before = lifetimes(code)
+    return _assigned(code, before[1:], before[0], is_gone=True)
+
+
+def assign_more(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
+    """The barriers of every instruction when the first instruction sets one, and did not before.
+
+    What leads out of the function waits for it, and for what shares its number.
+
+    Returns:
+        the assignment; why it is not certain to be the finalizer's, empty if it is.
+    """
+    code = Code(instructions)
+    before = lifetimes(code)
+    has_groups = any(one.opcode in FIRST_BARRIER for one in code.instructions)
+    load = Lifetime(0, code.instructions[0].opcode, SASS_FIRST_BARRIER + has_groups, True)
+    stops = [at for at, one in enumerate(code.instructions) if one.opcode in OUTSIDE]
+    load.waits = load.input_waits = code.measure(load, stops)
+    end = code.last[0]
+    if code.is_over(load, end):
+        load.waits = load.input_waits = code.measure(load, [end])
+        load.over_at = end
+    found, doubt = _assigned(code, before, load, is_gone=False)
+    if code.clock[end] == over_after(load):  # of 24 such ends 23 waited
+        doubt = doubt or "the load of the stack pointer is over just where its block ends"
+    return found, doubt
+
+
+def _assigned(
+    code: Code, before: list[Lifetime], load: Lifetime, *, is_gone: bool
+) -> tuple[list[Assignment], str]:
+    """The barriers of every instruction when that of the first one comes or goes.
+
+    Args:
+        before: the other barriers, as they are in the input.
+        load: that of the first instruction.
+    """
     code.counted = [
         (at, number)
         for at, number in code.counted
-        if any(life.number == number and life.is_pending_at(at) for life in before[1:])
+        if any(life.number == number and life.is_pending_at(at) for life in before)
     ]
-    chooser = _Chooser(code, before)
+    chooser = _Chooser(code, [load, *before] if is_gone else before)
     after = [life.copy() for life in before]
     old, new = _Numbers(code), _Numbers(code)
-    gone = before[0]
     shared = 0
-    old.put(code, gone, gone.number)
+    (old if is_gone else new).put(code, load, load.number)
     doubts = []
-    for life, again in zip(before[1:], after[1:], strict=True):
+    for life, again in zip(before, after, strict=True):
         old.go_on(life.at)
         new.go_on(life.at)
         number = life.number
-        if not code.is_counted(life, number) and not _is_same(life, again, gone, old, new):
+        if not code.is_counted(life, number) and not _is_same(life, again, load, old, new):
             number = chooser.choose(again, new)
             leaves_short = life.is_result and life.user < 0 and not life.is_long
             expected = chooser.choose(life, old)
             # What it costs to share with the load is not known exactly; the new code never does.
-            is_beside_load = life.meets(gone) and gone.number in (expected, life.number)
+            is_beside_load = is_gone and life.meets(load)
+            is_beside_load = is_beside_load and load.number in (expected, life.number)
             if expected != life.number and not is_beside_load:
                 doubts.append("a barrier in the input is not the expected one")
             elif leaves_short and chooser.may_cost(again, new.active[number]):
@@ -359,9 +400,15 @@ def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
                 doubts.append("operands share the wait of a result")
             if code.is_counted(again, number):
                 doubts.append("an instruction would count another barrier")
+        if not is_gone and number == load.number and again.meets(load):
+            doubts.append("a barrier is that of the load of the stack pointer")
         old.put(code, life, life.number)
         new.put(code, again, number)
-    return _assignment(code, before[1:], after[1:], new.given), doubts[0] if doubts else ""
+    found = _assignment(code, before, after, new.given)
+    for at in () if is_gone else load.waits:
+        write, read, wait = found[code.places[at]]
+        found[code.places[at]] = write, read, wait | 1 << load.number
+    return found, doubts[0] if doubts else ""
 
 
 def assign_all(
@@ -462,7 +509,7 @@ def _assignment(
     after: list[Lifetime],
     given: dict[tuple[int, bool], int],
 ) -> list[Assignment]:
-    """Numbers and waits of all instructions; the first one sets nothing."""
+    """Numbers and waits of all instructions; the first one sets nothing but for its result."""
     out: list[Assignment] = [(SASS_NO_BARRIER, SASS_NO_BARRIER, 0)] * len(code.places)
     for at, wait in enumerate(waits(code, before, after, given)):
         result, operands = (

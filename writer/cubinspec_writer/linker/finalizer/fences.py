@@ -23,6 +23,8 @@ All that is in what the capsule tells: which SASS instructions come from one Mer
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from cubinspec_generated.codes import CAPSULE_SHORT, CAPSULE_SHORT_BYTES, CAPSULE_UNIT
 from cubinspec_generated.codes_sass import (
     SASS_ALWAYS,
@@ -108,7 +110,7 @@ _CONTROL = SASS_STALL_MASK | SASS_SCOREBOARD_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from cubinspec_writer.linker.finalizer.capsules import Item
 
@@ -119,14 +121,22 @@ class Code:
     Attributes:
         sass, capsule: its code.
         bound: numbers of SASS instructions that have relocations.
+        numbers: SASS instructions that have the offset of another one as a number -> that one.
     """
 
-    __slots__ = ("bound", "capsule", "sass")
+    __slots__ = ("bound", "capsule", "numbers", "sass")
 
-    def __init__(self, sass: bytes, capsule: bytes, bound: Collection[int]) -> None:
+    def __init__(
+        self,
+        sass: bytes,
+        capsule: bytes,
+        bound: Collection[int],
+        numbers: Mapping[int, int] = MappingProxyType({}),
+    ) -> None:
         self.sass = sass
         self.capsule = capsule
         self.bound = bound
+        self.numbers = numbers
 
 
 def may_change(code: bytes, *, has_debug: bool) -> bool:
@@ -175,6 +185,14 @@ def _lets_time_pass(word: int) -> bool:
 def calls(code: bytes) -> bool:
     """Whether SASS code calls anything."""
     return any(word & SASS_OPCODE_MASK in CALL for word in words_of(code))
+
+
+def has_fence(code: bytes) -> bool:
+    """Whether SASS code has a barrier of memory that is not one for errors at its end."""
+    return any(
+        word & SASS_OPERATION_MASK == _MEMBAR and word & MEANING != SASS_MEMBAR_OF_ERRORS
+        for word in words_of(code)
+    )
 
 
 def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Moved] | None:
@@ -227,7 +245,7 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
     if not new:
         return None
     moved = Moved(len(code.sass), last.number, removed | joined, added, joined)
-    sass = moved.code(encode(words), code.bound)
+    sass = moved.code(encode(words), code.bound, code.numbers)
     rest = moved.new_size // SASS_BYTES - moved.start(last.number * SASS_BYTES) // SASS_BYTES
     new[len(items) - 1] = (rest, b"")
     return Code(sass, capsules.rewritten(code.capsule, items, new), ()), moved

@@ -192,6 +192,7 @@ def blocks(instructions: list[Instruction], after: list[list[int]]) -> list[int]
         for at in range(len(after) - 1)
         if after[at] != [at + 1] or instructions[at].opcode in _ENDS_BLOCK
     )
+    heads.update(at for at, one in enumerate(instructions) if one.opcode in CALL)
     return sorted(heads)
 
 

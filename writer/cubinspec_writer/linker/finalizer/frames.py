@@ -33,6 +33,7 @@ from cubinspec_generated.codes_dwarf import (
     DW_CFA_RESTORE_STATE,
     DW_CFA_SAME_VALUE,
     DW_CFA_UNDEFINED,
+    DW_CFA_VAL_EXPRESSION,
     DWARF64_MARK,
 )
 from cubinspec_writer.linker.finalizer.kept import Kept
@@ -44,7 +45,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cubinspec_writer.linker.finalizer.moved import Moved
+    from cubinspec_writer.linker.finalizer.moved import MovedPart
     from cubinspec_writer.linker.model import InputObject, OutSection
 
 _MERCURY = ".nv.merc"
@@ -75,9 +76,11 @@ _OPERANDS = {
     DW_CFA_DEF_CFA_REGISTER: 1,
     DW_CFA_DEF_CFA_OFFSET: 1,
     DW_CFA_OFFSET_EXTENDED_SF: 2,
-    # A register, and the length of an expression.
-    DW_CFA_EXPRESSION: 2,
+    DW_CFA_EXPRESSION: 1,
+    DW_CFA_VAL_EXPRESSION: 1,
 }
+#: Operations that end with a block of operations on a stack.
+_WITH_BLOCK = frozenset((DW_CFA_EXPRESSION, DW_CFA_VAL_EXPRESSION))
 
 
 def keep_frames(
@@ -164,6 +167,15 @@ def linked_places(data: bytes) -> list[int]:
     ]
 
 
+def forget_heads(frames: OutSection, relocs: OutSection) -> None:
+    """Move the relocations of CIEs to the start of the table (rule D8)."""
+    heads = [(at, end) for at, end, is_cie in _entries(bytes(frames.content)) if is_cie]
+    relocs.relocs = [
+        reloc.at(0) if any(at <= reloc.offset < end for at, end in heads) else reloc
+        for reloc in relocs.relocs
+    ]
+
+
 def set_length(frames: OutSection, start: int, length: int) -> None:
     """Write the code length of an FDE.
 
@@ -173,7 +185,7 @@ def set_length(frames: OutSection, start: int, length: int) -> None:
     frames.data[start + _ADDRESS : start + 2 * _ADDRESS] = length.to_bytes(_ADDRESS, "little")
 
 
-def move_frames(data: bytes, moved: Callable[[int], Moved | None]) -> bytes:
+def move_frames(data: bytes, moved: Callable[[int], MovedPart | None]) -> bytes:
     """The table with the new places of functions whose code moved.
 
     Rule F12.
@@ -197,6 +209,8 @@ def move_frames(data: bytes, moved: Callable[[int], Moved | None]) -> bytes:
             place = at + _START + _ADDRESS
             length = int.from_bytes(data[place : place + _ADDRESS], "little")
             table[place : place + _ADDRESS] = new.start(length).to_bytes(_ADDRESS, "little")
+            if any(table[at + _START : place]):  # that of a part of a function stands there, too
+                table[at + _START : place] = new.base.to_bytes(_ADDRESS, "little")
             _move_steps(table, at + _INSTRUCTIONS, end, factor, new)
     return bytes(table)
 
@@ -274,18 +288,17 @@ def _behind(data: bytes | bytearray, at: int) -> int:
         raise UnknownCodeError(f"operation {code:#x} in a table of frames")
     at += 1
     for _ in range(operands):
-        first = at
         while at < len(data) and data[at] >= _LEB_MORE:
             at += 1
         at += 1
-    if code == DW_CFA_EXPRESSION:
-        if at != first + 1:
+    if code in _WITH_BLOCK:
+        if at >= len(data) or data[at] >= _LEB_MORE:
             raise UnknownCodeError("a long expression in a table of frames")
-        at += data[first] if first < len(data) else 0
+        at += 1 + data[at]
     return at
 
 
-def _move_steps(table: bytearray, at: int, end: int, factor: int, moved: Moved) -> None:
+def _move_steps(table: bytearray, at: int, end: int, factor: int, moved: MovedPart) -> None:
     """Write the new steps of one FDE."""
     old = new = 0
     while at < end:

@@ -20,7 +20,7 @@ from cubinspec_writer.linker.model import LINE_TABLES, REGISTER_TABLE, OutSectio
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.model import InputObject, Symbol
     from cubinspec_writer.linker.state import (
         Constants,
         Handles,
@@ -72,6 +72,8 @@ def run(
     _patch_capsules(relocations, mercury_relocations, mercury_handles, twins)
     jumps.fill(mercury_objects, mercury_constants, mercury_relocations, twins)
     _assign_barriers(job, sections)
+    if job.options.relocatable or debugger_sees(job.options):
+        _count_stack_loads(symbols, sections)
     if not job.options.relocatable:
         _tell_untranslated(job, sections)
     _join_debug_tables(symbols, twins)
@@ -164,15 +166,35 @@ def _assign_barriers(job: Job, sass: Sections) -> None:
         is_final_kernel = is_final and owner.is_entry
         if source.toolkit < WRITTEN.number:
             found = schedule.with_new_barriers(section.content, is_final=is_final_kernel)
+            _set_code(sass, section, owner, *found)
         elif is_final_kernel:
-            found = schedule.without_stack_load(section.content)
-        else:
+            _set_code(sass, section, owner, *schedule.without_stack_load(section.content))
+
+
+def _set_code(
+    sass: Sections, section: OutSection, owner: Symbol, code: bytes | None, reason: str
+) -> None:
+    """Take new code, or note why it stays as it is."""
+    if code is not None:
+        section.content = code
+    elif reason:
+        sass.unfinished[owner] = reason
+
+
+def _count_stack_loads(symbols: Symbols, sass: Sections) -> None:
+    """Lets loads of stack pointers set a barrier in extensible whole programs (rule F19)."""
+    behind: dict[OutSection | None, int] = {}
+    for function in symbols.functions:
+        if function.value:
+            first = behind.get(function.section, function.value)
+            behind[function.section] = min(first, function.value)
+    for section in sass.made:
+        owner = section.owner
+        if not section.flags & SHF_EXECINSTR or owner is None or owner.definition is None:
             continue
-        code, reason = found
-        if code is not None:
-            section.content = code
-        elif reason:
-            sass.unfinished[owner] = reason
+        if owner.definition[0].is_extensible:
+            end = behind.get(section, len(section.content))
+            _set_code(sass, section, owner, *schedule.with_stack_load(section.content, end))
 
 
 def _keep_empty_relocations(sass: Sections, mercury: Sections, twins: Twins) -> None:

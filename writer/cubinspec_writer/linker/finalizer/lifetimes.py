@@ -274,7 +274,7 @@ class Code:
         """Whether a lifetime is over where a block ends."""
         if life.is_long or life.over_at == end:
             return life.over_at == end
-        return self.clock[end] - self.clock[life.at] >= _over_after(life)
+        return self.clock[end] - self.clock[life.at] >= over_after(life)
 
     def measure(self, life: Lifetime, stops: list[int]) -> list[int]:
         """Set how long a barrier is in use if `stops` wait for it; returns those that are reached.
@@ -442,12 +442,12 @@ def lifetimes(code: Code) -> list[Lifetime]:
             life.user = _user(code, life, end)
             if life.user >= 0:
                 life.waits = code.measure(life, [life.user])
-    _let_wait(code, found[1:])
+    _let_wait(code, [life for life in found if life.at])
     for life in found:
         if life.user >= 0 or life.is_long:
             continue
         end = code.last[life.at]
-        if code.clock[end] - code.clock[life.at] >= _over_after(life):
+        if code.clock[end] - code.clock[life.at] >= over_after(life):
             life.over_at = end
         elif life.is_result and life.waits == [end] and not code.calls(end):
             # It is not over, so the end needs it, as a branch needs a predicate.
@@ -499,7 +499,7 @@ def latency(life: Lifetime) -> int:
     return READ_AFTER.get(life.opcode, SASS_READ_AFTER)
 
 
-def _over_after(life: Lifetime) -> int:
+def over_after(life: Lifetime) -> int:
     """Cycles from which on the end of its block waits for a lifetime."""
     if life.is_result:
         return RESULT_OVER.get(life.opcode) or latency(life)
@@ -520,7 +520,7 @@ def _let_wait(code: Code, lives: list[Lifetime]) -> None:
     late = 0
     for at, cycles in enumerate(code.clock):
         for life in waits.get(at, ()):
-            cycles_taken = latency(life) if life.is_result else _over_after(life)
+            cycles_taken = latency(life) if life.is_result else over_after(life)
             late = max(late, code.clock[life.at] + cycles_taken - cycles)
         code.clock[at] = cycles + late
 

@@ -28,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cubinspec_writer.linker.finalizer.moved import Moved
+    from cubinspec_writer.linker.finalizer.moved import MovedPart
 
     #: (first byte, end, offset of the address; None: it has none).
     Sequence = tuple[int, int, int | None]
@@ -71,7 +71,7 @@ def keep_lines(
     return kept
 
 
-def move_lines(data: bytes, moved: Callable[[int], Moved | None]) -> Kept:
+def move_lines(data: bytes, moved: Callable[[int], MovedPart | None]) -> Kept:
     """The table with the new places of functions whose code moved.
 
     Rule F12.
@@ -196,7 +196,7 @@ class _Writer:
 class _Mover(_Writer):
     """Writes a sequence with other places."""
 
-    def __init__(self, data: bytes, unit: int, moved: Moved) -> None:
+    def __init__(self, data: bytes, unit: int, moved: MovedPart) -> None:
         super().__init__(data, unit)
         self._moved = moved
         self._old = self._new = 0

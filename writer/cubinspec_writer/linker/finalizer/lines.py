@@ -1,25 +1,30 @@
-"""The finalizer writes the sequences of line tables anew, in the order of their functions."""
+"""Debug tables that the finalizer writes anew: the order of line tables, and frames."""
 
 from __future__ import annotations
 
+from cubinspec_writer.linker.finalizer.frames import forget_heads
 from cubinspec_writer.linker.finalizer.line_tables import units_of
-from cubinspec_writer.linker.model import LINE_TABLES
+from cubinspec_writer.linker.inputs.options import debugger_sees
+from cubinspec_writer.linker.model import FRAMES, LINE_TABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.model import OutSection
-    from cubinspec_writer.linker.state import Relocations
+    from cubinspec_writer.linker.state import Job, Relocations
 
 READS = "relocations.sections section.name symbol.index"
 WRITES = "section.content section.relocs"
 FREEZES = "section.relocs"
 
 
-def run(relocations: Relocations) -> None:
-    """Sort the sequences of all line tables."""
+def run(job: Job, relocations: Relocations) -> None:
+    """Sort the sequences of all line tables, and forget places in the heads of frames."""
+    is_final = not (job.options.relocatable or debugger_sees(job.options))
     for (target, _), relocs in relocations.sections.items():
         if target.name in LINE_TABLES:
             _sort_sequences(target, relocs)
+        elif target.name == FRAMES and not is_final:
+            forget_heads(target, relocs)
 
 
 def _sort_sequences(lines: OutSection, relocs: OutSection) -> None:

@@ -9,7 +9,15 @@ instructions: at least 9, at most 16 of them (rule F12).
 
 from __future__ import annotations
 
-from cubinspec_generated.codes_sass import SASS_BYTES, SASS_LINE, SASS_OPCODE_MASK
+from types import MappingProxyType
+
+from cubinspec_generated.codes_sass import (
+    SASS_BYTES,
+    SASS_LINE,
+    SASS_NUMBER_MASK,
+    SASS_NUMBER_SHIFT,
+    SASS_OPCODE_MASK,
+)
 from cubinspec_generated.tables.sass import RELATIVE
 from cubinspec_writer.linker.finalizer.flow import encode, target_of, with_target, words_of
 
@@ -78,11 +86,14 @@ class Moved:
             return offset - self.size + self.new_size
         return numbers[number] * SASS_BYTES + part
 
-    def code(self, code: bytes, bound: Collection[int]) -> bytes:
+    def code(
+        self, code: bytes, bound: Collection[int], numbers: Mapping[int, int] = MappingProxyType({})
+    ) -> bytes:
         """The new code.
 
         Args:
             bound: numbers of instructions with relocations, which tell where they lead.
+            numbers: instructions that have the offset of another one as a number -> that one.
 
         Raises:
             UnknownCodeError: it does not end as code does, or a branch leads out of it.
@@ -98,10 +109,18 @@ class Moved:
                 continue
             if word & SASS_OPCODE_MASK in RELATIVE and number not in bound:
                 word = self._led(word, number, len(new))
+            elif number in numbers:
+                word = self._renumbered(word, numbers[number])
             new.append(word)
         new.append(padding[0])
         new += [padding[-1]] * (self.new_size // SASS_BYTES - len(new))
         return encode(new)
+
+    def _renumbered(self, word: int, of: int) -> int:
+        """An instruction with the new offset of another one as its number."""
+        if (word & SASS_NUMBER_MASK) >> SASS_NUMBER_SHIFT != of * SASS_BYTES:
+            raise UnknownCodeError("an instruction names a place in an unknown way")
+        return word & ~SASS_NUMBER_MASK | self._runs[of] * SASS_BYTES << SASS_NUMBER_SHIFT
 
     def _led(self, word: int, number: int, new: int) -> int:
         """A branch with the distance to the new place of its target."""
@@ -111,3 +130,22 @@ class Moved:
         if not 0 <= target < len(self._runs):
             raise UnknownCodeError(f"instruction {number} names a place in an unknown way")
         return with_target(word, new, self._runs[target])
+
+
+class MovedPart:
+    """Where the places of a part of a function went, counted from its start.
+
+    Attributes:
+        base: the new offset of this start.
+    """
+
+    __slots__ = ("_at", "_whole", "base")
+
+    def __init__(self, whole: Moved, at: int) -> None:
+        self._whole = whole
+        self._at = at
+        self.base = whole.start(at)
+
+    def start(self, offset: int) -> int:
+        """The new offset of what starts with the run at an offset."""
+        return self._whole.start(self._at + offset) - self.base

@@ -54,8 +54,10 @@ def sass_offsets(obj: InputObject, code: int) -> dict[int, int]:
         items = capsules.items(data)
     except UnsupportedLinkError:
         return {}
-    for item in items:
-        if item.is_padding or item.number + item.count > len(words):
+    for item in items[:-1]:
+        if item.is_padding:
+            continue  # NOPs that let time pass come from no Mercury instruction
+        if item.number + item.count > len(words):
             break
         found[units * CAPSULE_UNIT] = item.number * SASS_BYTES
         length = _units(data, item, words[item.number])
@@ -86,11 +88,12 @@ def _units(capsule: bytes, item: capsules.Item, word: int) -> int:
 
 
 def _mercury_size(obj: InputObject, capsule: int) -> int:
-    """The size of the Mercury symbol of a function."""
+    """The size of the Mercury code of a function, with those that lie behind it (rule A5)."""
     table = next((section.data for section in obj.sections if section.name == _SYMBOLS), b"")
     record = records.SYMBOL_64
+    end = 0
     for at in range(0, len(table) - record.size + 1, record.size):
-        _, info, _, section, _, size = record.unpack_from(table, at)
-        if section == capsule and info & ST_TYPE_MASK == STT_FUNC and size:
-            return int(size)
-    return 0
+        _, info, _, section, value, size = record.unpack_from(table, at)
+        if section == capsule and info & ST_TYPE_MASK == STT_FUNC:
+            end = max(end, value + size)
+    return end

@@ -37,12 +37,14 @@ from cubinspec_generated.codes_sass import (
     SASS_WAITABLE_AFTER,
 )
 from cubinspec_generated.tables.sass import NAMES, OPERANDS, OUTSIDE
-from cubinspec_writer.linker.finalizer.barriers import assign, assign_all
+from cubinspec_writer.linker.finalizer.barriers import assign, assign_all, assign_more
 from cubinspec_writer.linker.finalizer.flow import (
     MEANING,
     Instruction,
+    blocks,
     decode,
     encode,
+    followers,
     with_barriers,
 )
 from cubinspec_writer.linker.finalizer.lifetimes import Code, collectives, set_barriers
@@ -85,6 +87,49 @@ def without_stack_load(code: bytes | bytearray) -> tuple[bytes | None, str]:
     if not waits_enough(instructions, assigned, 1):
         return None, "a wait would be lost"
     return _with(instructions, assigned), ""
+
+
+def with_stack_load(code: bytes | bytearray, size: int) -> tuple[bytes | None, str]:
+    """The code of a kernel whose stack pointer could be needed, as it does not stay alone.
+
+    `ptxas -ewp` knows that nothing needs it, and lets its load set no barrier (rule F19).
+
+    Args:
+        size: where the kernel ends, and the functions begin that only it calls.
+
+    Returns:
+        the new code, None if it stays as it is; why it stays although the finalizer changes it.
+    """
+    if code[: len(_LOAD)] != _LOAD or len(code) % SASS_BYTES:
+        return None, ""
+    load = Instruction(int.from_bytes(code[:SASS_BYTES], "little"), 0)
+    if load.write != SASS_NO_BARRIER or load.read != SASS_NO_BARRIER:
+        return None, ""
+    instructions = decode(code[:size])
+    after = followers(instructions)
+    if _reached(after).isdisjoint(blocks(instructions, after)[1:]):
+        return None, ""
+    doubt = _unclear(instructions)
+    if doubt:
+        return None, doubt
+    assigned, doubt = assign_more(instructions)
+    if doubt:
+        return None, doubt
+    if not waits_enough(instructions, assigned, 0):
+        return None, "a wait would be lost"
+    return _with(instructions, assigned) + code[size:], ""
+
+
+def _reached(after: list[list[int]]) -> set[int]:
+    """The instructions that the first one leads to."""
+    seen: set[int] = set()
+    waiting = [0]
+    while waiting:
+        at = waiting.pop()
+        if at not in seen:
+            seen.add(at)
+            waiting += after[at]
+    return seen
 
 
 def with_new_barriers(code: bytes | bytearray, *, is_final: bool) -> tuple[bytes | None, str]:

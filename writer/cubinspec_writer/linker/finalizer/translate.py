@@ -11,10 +11,13 @@ functions, with the reason.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from cubinspec.format.attributes import raw_record
 from cubinspec.format.sections import final_name
 from cubinspec.format.targets import WRITTEN
 from cubinspec_generated.codes import (
+    EIATTR_FRAME_SIZE,
     EIATTR_GEN_ERRBAR_AT_EXIT,
     EIFMT_NVAL,
     SHF_EXECINSTR,
@@ -24,24 +27,27 @@ from cubinspec_generated.codes import (
     SHT_PROGBITS,
     STT_SECTION,
 )
+from cubinspec_generated.codes_relocation import R_MERCURY_PROG_REL32, R_MERCURY_PROG_REL64
 from cubinspec_generated.codes_sass import SASS_BYTES, SASS_STUB_BYTES
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer.fences import (
     Code,
     calls,
     finalized,
+    has_fence,
     may_change,
     may_lose,
     rest_last,
 )
 from cubinspec_writer.linker.finalizer.frames import move_frames
 from cubinspec_writer.linker.finalizer.line_tables import move_lines
-from cubinspec_writer.linker.finalizer.moved import UnknownCodeError
+from cubinspec_writer.linker.finalizer.moved import MovedPart, UnknownCodeError
+from cubinspec_writer.linker.finalizer.offsets import sass_offsets
 from cubinspec_writer.linker.finalizer.places import move_attributes
 from cubinspec_writer.linker.finalizer.registers import move_places
 from cubinspec_writer.linker.finalizer.stubs import unscheduled
 from cubinspec_writer.linker.inputs.options import debugger_sees
-from cubinspec_writer.linker.library.demands import global_records
+from cubinspec_writer.linker.library.demands import global_records, word
 from cubinspec_writer.linker.model import FRAMES, LINE_TABLES, REGISTER_TABLE
 
 TYPE_CHECKING = False
@@ -53,7 +59,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import Job
 
-_WORD = 4
+_WORD, _ADDRESS = 4, 8
 
 
 def translate(job: Job, sass: list[InputObject], mercury: list[InputObject]) -> None:
@@ -66,10 +72,43 @@ def translate(job: Job, sass: list[InputObject], mercury: list[InputObject]) -> 
     is_final = not (job.options.relocatable or seen)
     has_debug = seen or any(_shows_errors(obj) for obj in mercury)
     for half, code in zip(sass, mercury, strict=True):
+        if half.is_extensible:
+            _tell_frames(half, code)
+            if not is_final:
+                _refuse_fences(half)
         _Input(half, code, is_final, has_debug).run(job.untranslated)
         for section in half.of_type(SHT_CUDA_UFT) if seen else ():
             if section.flags & SHF_EXECINSTR and section.size == SASS_STUB_BYTES:
                 section.data = unscheduled(section.data)
+
+
+def _tell_frames(sass: InputObject, mercury: InputObject) -> None:
+    """Let all functions of a section have the frame of the one of which Mercury tells first.
+
+    The finalizer finds a function by its section, and the linked records are in reverse (rule A7).
+    """
+    section_of = {row.index: row.shndx for row in mercury.functions}
+    first: dict[int, int] = {}
+    for record in global_records(mercury):
+        number = word(record, 0)
+        if record[1] == EIATTR_FRAME_SIZE and number in section_of:
+            first.setdefault(section_of[number], word(record, 1))
+    named = {row.name: first[row.shndx] for row in mercury.functions if row.shndx in first}
+    sass.told_frames = {row.index: named[row.name] for row in sass.functions if row.name in named}
+
+
+def _refuse_fences(sass: InputObject) -> None:
+    """Refuse fences for which nvlink's finalizer writes more than `ptxas -ewp` did (rule X17).
+
+    Raises:
+        UnsupportedLinkError: there is one.
+    """
+    for section in sass.of_type(SHT_PROGBITS):
+        if section.flags & SHF_EXECINSTR and has_fence(section.data):
+            raise UnsupportedLinkError(
+                f"a fence in an extensible whole program with -r or -g ('{section.name}' in "
+                f"'{sass.name}')"
+            )
 
 
 def _shows_errors(mercury: InputObject) -> bool:
@@ -143,12 +182,36 @@ class _Input:
             if relocs.target == section.index
             for offset, *_ in relocs.rows
         }
-        found = finalized(
-            Code(section.data, capsule.data, bound), is_final=is_final, has_debug=self._has_debug
-        )
+        code = Code(section.data, capsule.data, bound, self._numbers(section, capsule))
+        found = finalized(code, is_final=is_final, has_debug=self._has_debug)
         if found is not None:
             code, self.moved[section.index] = found
             self._code[section.index] = capsule.index, code
+
+    def _numbers(self, section: InSection, capsule: InSection) -> dict[int, int]:
+        """The instructions of an extensible whole program that have the offset of another one.
+
+        Calls return to such offsets. Only the Mercury half has relocations for them (rule A6).
+
+        Raises:
+            UnknownCodeError: it is not known where they are.
+        """
+        rows = [
+            (offset, addend + self.mercury.symbols[index].value)
+            for relocs in self.mercury.relocs
+            if self.sass.is_extensible and relocs.target == capsule.index
+            for offset, r_type, index, addend in relocs.rows
+            if r_type == R_MERCURY_PROG_REL32 and self.mercury.symbols[index].shndx == capsule.index
+        ]
+        offsets = sass_offsets(self.sass, section.index) if rows else {}
+        starts = list(offsets)
+        found = {}
+        for offset, place in rows:
+            if place not in offsets:
+                raise UnknownCodeError("offsets in code of unknown lengths")
+            number = offsets[starts[bisect_right(starts, offset) - 1]] // SASS_BYTES
+            found[number] = offsets[place] // SASS_BYTES
+        return found
 
     # -- what names places in code -----------------------------------------------------------------
 
@@ -171,6 +234,7 @@ class _Input:
                 }
                 self._data[section.index] = move_places(section.data, names.get)
         self._jump_tables()
+        self._addresses()
         units = self._lines()
         for number, relocs in enumerate(self.sass.relocs):
             places = self.moved.get(relocs.target)
@@ -194,17 +258,16 @@ class _Input:
             return units[row.shndx](addend)
         return addend
 
-    def _named_in(self, section: InSection) -> Callable[[int], Moved | None]:
+    def _named_in(self, section: InSection) -> Callable[[int], MovedPart | None]:
         """How the functions that a debug table names moved, by the offsets of its relocations."""
-        found: dict[int, Moved] = {}
+        found: dict[int, MovedPart] = {}
         for relocs in self.sass.relocs:
             if relocs.target == section.index:
                 for offset, _, index, addend in relocs.rows:
                     row = self.sass.symbols[index]
                     if row.shndx in self.moved:
-                        if row.value + addend:
-                            raise UnknownCodeError("debug data of a part of a function")
-                        found[offset] = self.moved[row.shndx]
+                        whole = self.moved[row.shndx]
+                        found[offset] = MovedPart(whole, row.value + addend)
         return found.get
 
     def _lines(self) -> dict[int, Callable[[int], int]]:
@@ -244,6 +307,24 @@ class _Input:
                 new = self.moved[code].start(old)
                 table[offset : offset + _WORD] = new.to_bytes(_WORD, "little")
                 self._data[twin] = bytes(table)
+
+    def _addresses(self) -> None:
+        """Data of extensible whole programs have offsets of functions in code (rule A6)."""
+        names = {section.name: section.index for section in self.sass.sections}
+        moved = {capsule: self.moved[index] for index, (capsule, _) in self._code.items()}
+        for relocs in self.mercury.relocs if self.sass.is_extensible else ():
+            name = self.mercury.sections[relocs.target].name
+            for offset, r_type, index, _ in relocs.rows:
+                places = moved.get(self.mercury.symbols[index].shndx)
+                if r_type != R_MERCURY_PROG_REL64 or places is None:
+                    continue
+                twin = names.get(final_name(name) or name)
+                if twin is None:
+                    raise UnknownCodeError("data without a twin")
+                data = bytearray(self._data.get(twin, self.sass.sections[twin].data))
+                old = int.from_bytes(data[offset : offset + _ADDRESS], "little")
+                data[offset : offset + _ADDRESS] = places.start(old).to_bytes(_ADDRESS, "little")
+                self._data[twin] = bytes(data)
 
     def _set(self) -> None:
         """Put the new contents into the input."""

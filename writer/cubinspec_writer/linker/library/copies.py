@@ -27,6 +27,21 @@ if TYPE_CHECKING:
 Edges = dict[Symbol, list[Symbol]]
 
 
+def merged_functions(obj: InputObject) -> list[InSymbol]:
+    """The functions of an input in the order in which they are merged.
+
+    Those of an extensible whole program may come before the kernel in front of them (rule A5).
+    """
+    if not obj.is_extensible:
+        return obj.functions
+    kernels = {row.shndx: row for row in reversed(obj.functions) if row.shndx and not row.value}
+    found: dict[int, InSymbol] = {}
+    for row in obj.functions:
+        for one in (kernels.get(row.shndx, row), row):
+            found.setdefault(one.index, one)
+    return list(found.values())
+
+
 def reference_graph(objects: list[InputObject]) -> tuple[Edges, list[Symbol]]:
     """Function-to-function edges, and the functions whose address the call graphs list as taken."""
     edges: Edges = {}

@@ -48,7 +48,7 @@ from cubinspec_generated.columns import SYMBOL_FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from typing import Final
 
     from cubinspec.format.attributes import RawRecord
@@ -96,6 +96,7 @@ class FunctionFacts:
         syncs: bytes of its stack of synchronisation.
         cached: what asks for a mode of the cache.
         stack_limits: functions that may not have more bytes of stack than this.
+        unbounded: functions whose input says that the stack of their call tree is not known.
         rows: the global rows of every input; those of functions only where the copy here is linked.
         values: what inputs have in place of rows if all of their global records are of a function
             and a number.
@@ -110,6 +111,7 @@ class FunctionFacts:
         self.syncs: dict[Symbol, int] = {}
         self.cached: set[Symbol] = set()
         self.stack_limits: dict[Symbol, int] = {}
+        self.unbounded: set[Symbol] = set()
         self.rows: dict[InputObject, list[GlobalRow]] = {}
         self.values: dict[InputObject, FunctionValues] = {}
         for obj in objects:
@@ -120,10 +122,20 @@ class FunctionFacts:
                     continue
                 if symbol.definition is not None and symbol.definition[1] is row:
                     linked[row.index] = symbol
+            self._take_unbounded(obj)
             if not self._take_values(obj, linked):
                 self._take_rows(obj, linked)
         for code, function, value in attributes.stated if attributes is not None else ():
             self.take(code, function, value)
+
+    def _take_unbounded(self, obj: InputObject) -> None:
+        """Find the functions whose stack an input does not know, in any of their copies."""
+        for record in global_records(obj) if _UNKNOWN in global_data(obj) else ():
+            number = word(record, 0)
+            if record[1] == EIATTR_MIN_STACK_SIZE and word(record, 1) == UNKNOWN_STACK:
+                symbol = obj.bound[number] if number < len(obj.bound) else None
+                if symbol is not None:
+                    self.unbounded.add(symbol)
 
     def _take_values(self, obj: InputObject, linked: list[Symbol | None]) -> bool:
         """Take the global records of an input at once, if they are all of a function and a number.
@@ -256,6 +268,9 @@ PARAMETERS: Final = frozenset((EIATTR_KPARAM_INFO, EIATTR_KPARAM_INFO_V2))
 #: Records whose first word is a symbol wherever they stand (rule G1); system calls keep their
 #: numbers, and names of other files have a rule of their own.
 NAMING: Final = frozenset(SYMBOL_FIELDS) - {EIATTR_EXTERNS, EIATTR_SYSCALLS_FALLBACK}
+#: `EIATTR_MIN_STACK_SIZE` of what reaches a recursion or takes stack as it runs.
+UNKNOWN_STACK: Final = 0xFFFFFFFF
+_UNKNOWN: Final = UNKNOWN_STACK.to_bytes(4, "little")
 #: Stacks of synchronisation, of old hardware and of new.
 SYNCS: Final = frozenset((EIATTR_SYNC_STACK, EIATTR_CRS_STACK_SIZE))
 
@@ -275,6 +290,11 @@ def has_globals(obj: InputObject) -> bool:
     return section is not None and len(section.data) >= _LEAST_RECORD
 
 
+def global_data(obj: InputObject) -> bytes:
+    section = obj.find(SHT_CUDA_INFO, ".nv.info")
+    return section.data if section is not None else b""
+
+
 def global_records(obj: InputObject) -> list[RawRecord]:
     section = obj.find(SHT_CUDA_INFO, ".nv.info")
     return obj.records(section.index) if section else []
@@ -287,7 +307,8 @@ class Demands:
 
     Attributes:
         registers: largest register count at or below every function that a kernel reaches.
-        stacks: largest sum of frames on any call path from a function; None with recursion.
+        stacks: largest sum of frames on any call path from a function; None with recursion, and
+            where an input says that it is not known (rule I14).
         syncs: the same of stacks of synchronisation; empty when all are.
         regions: largest stack of regions at or below a function; empty likewise.
     """
@@ -299,19 +320,25 @@ class Demands:
         self.graph = graph
         self.components = graph.components(kernels)
         self.registers = self.largest(facts.registers)
-        self.stacks: dict[Symbol, int | None] = self.deepest(facts.frame)
+        self.stacks: dict[Symbol, int | None] = self.deepest(facts.frame, facts.unbounded)
         self.syncs: dict[Symbol, int | None] = (
             self.deepest(facts.syncs) if any(facts.syncs.values()) else {}
         )
         self.regions: dict[Symbol, int] = self.largest(facts.regions) if facts.regions else {}
 
-    def deepest(self, frame: dict[Symbol, int]) -> dict[Symbol, int | None]:
-        """The largest sum of some values on any call path; None with recursion."""
+    def deepest(
+        self, frame: dict[Symbol, int], unbounded: Collection[Symbol] = ()
+    ) -> dict[Symbol, int | None]:
+        """The largest sum of some values on any call path; None with recursion.
+
+        Args:
+            unbounded: functions for which it is None, too.
+        """
         stacks: dict[Symbol, int | None] = {}
         callees = self.graph.callees_of
         for members in self.components:
             depth: int | None = None
-            if len(members) == 1:
+            if len(members) == 1 and members[0] not in unbounded:
                 function = members[0]
                 depth = below = 0
                 for callee in callees[function]:

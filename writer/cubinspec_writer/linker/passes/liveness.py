@@ -10,7 +10,6 @@ L4).
 from __future__ import annotations
 
 from cubinspec_generated.codes import SHT_CUDA_UFT_ENTRY, STT_FUNC
-from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.copies import reference_graph
 
 TYPE_CHECKING = False
@@ -48,8 +47,6 @@ def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
         from cubinspec_writer.linker.library.unified import linked_stubs
 
         (held if len(work) == 1 else work).extend(linked_stubs(objects))
-    if not keeps_all:
-        _refuse_removed(held, work)
     if len(work) != 1:  # kernels whose address is taken are wanted, too (rule L5)
         taken = [f for f in held if f.is_entry and f.definition is not None]
         reach.remaining = frozenset(taken).difference(work)
@@ -65,22 +62,18 @@ def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
     # The other functions that it calls do not.
     live.update(held)
     live.update(t for f in held for t in edges.get(f, ()) if not t.is_defined)
+    live.update(t for f in held for t in _behind(f))
     for function in functions:
         function.live = function in live
 
 
-def _refuse_removed(held: list[Symbol], wanted: list[Symbol]) -> None:
-    """Refuse kernels of extensible whole programs that go although their address is taken.
+def _behind(function: Symbol) -> list[Symbol]:
+    """The functions that lie behind a kernel of an extensible whole program, and stay with it.
 
-    Raises:
-        UnsupportedLinkError: there is one.
+    Rule A5.
     """
-    for function in held:
-        origin = function.definition[0] if function.definition is not None else None
-        if origin is None or not origin.is_extensible:
-            continue
-        if function.is_entry and function not in wanted:
-            raise UnsupportedLinkError(
-                f"a kernel of an extensible whole program that is removed while its address is "
-                f"taken ('{function.name}' in '{origin.name}')"  # rule X18
-            )
+    if function.definition is None or not function.definition[0].is_extensible:
+        return []
+    obj, kernel = function.definition
+    found = (obj.bound[row.index] for row in obj.functions if row.shndx == kernel.shndx)
+    return [symbol for symbol in found if symbol is not None]

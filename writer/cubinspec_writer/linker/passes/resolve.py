@@ -28,6 +28,7 @@ from cubinspec_generated.codes import (
 from cubinspec_writer.linker.library.copies import (
     checked_alignment,
     function_at,
+    merged_functions,
     states_signature,
 )
 from cubinspec_writer.linker.library.demands import global_records, word
@@ -78,7 +79,7 @@ def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, symbols:
             bound[row.index] = _bind(job, symbols, obj, row, conflicts, copies)
         obj.bound = bound
         # Functions are merged before variables (rule M1).
-        for _, text in sorted(conflicts, key=_place):
+        for _, text in _in_order(obj, conflicts):
             if text in (_NO_REGISTERS, _NO_NODE):
                 raise diagnostics.fatal(text)
             diagnostics.error(text)
@@ -97,6 +98,17 @@ Conflicts = list[tuple[tuple[bool, int], str]]
 _NO_REGISTERS: Final = "Internal error: no such original reg count"
 _NO_NODE: Final = "Internal error: no callgraph node"
 _AT_LAST: Final = (True, 1 << 32)
+
+
+def _in_order(obj: InputObject, conflicts: Conflicts) -> Conflicts:
+    """The messages in the order of merging: functions first, kernels in front of what they have."""
+    if obj.is_extensible:
+        places = {row.index: place for place, row in enumerate(merged_functions(obj))}
+        conflicts = [
+            ((is_last, number if is_last else places[number]), text)
+            for (is_last, number), text in conflicts
+        ]
+    return sorted(conflicts, key=_place)
 
 
 def _place(conflict: tuple[tuple[bool, int], str]) -> tuple[bool, int]:

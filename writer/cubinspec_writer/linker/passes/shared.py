@@ -9,6 +9,7 @@ reserve 0x400 bytes in front, which count in the section size only.
 
 from __future__ import annotations
 
+from collections import Counter
 from math import lcm
 
 from cubinspec.format.packing import align_up
@@ -89,7 +90,7 @@ def run(
     _place_dynamic(job, symbols, sections, shared, layout)
     if maker.names.kept is not None and shared.dynamic_groups:
         maker.names.kept.strings.setdefault(INSTANCE)  # rule K16
-    layout.size_sections(job, symbols, diagnostics)
+    layout.size_sections(job, symbols, reach, diagnostics)
     if layout.pool is not None:
         _size_pool(job, shared, layout, layout.pool, end)
 
@@ -109,7 +110,8 @@ class _Layout:
         taken: the alignment that kernels take from the pool.
         everywhere: every kernel has shared memory.
         placed, sizes, aligns: section, size and alignment of every kernel's own memory.
-        kept: sections that stay when they are empty, those of extensible whole programs.
+        kept: sections that stay when they are empty, those of extensible whole programs, and how
+            many copies of a kernel have laid out memory there.
     """
 
     __slots__ = (
@@ -177,13 +179,13 @@ class _Layout:
         self.taken = taken = pool.align if pool is not None and self.common else 0
         keeps = _keeps_aligned(job) and taken > _DYNAMIC_ALIGN
         self.everywhere = bool(self.arrays) and (taken == _DYNAMIC_ALIGN or keeps)
-        self.kept = {
+        self.kept = Counter(
             place[0]
             for obj in objects
-            if obj.is_extensible
+            if obj.is_extensible and not debugger_sees(job.options)
             for section in obj.of_type(SHT_CUDA_SHARED)
             if (place := obj.placed[section.index])
-        }
+        )
         self.placed: dict[Symbol, OutSection] = {}
         self.sizes: dict[Symbol, int] = {}
         self.aligns: dict[Symbol, int] = {}
@@ -219,7 +221,9 @@ class _Layout:
         """The alignment that the kernel's arrays of dynamic size ask for (rule K9)."""
         return max((v.alignment for v in self.uses[kernel] if not v.is_defined), default=1)
 
-    def size_sections(self, job: Job, symbols: Symbols, diagnostics: Diagnostics) -> None:
+    def size_sections(
+        self, job: Job, symbols: Symbols, reach: Reach, diagnostics: Diagnostics
+    ) -> None:
         """Give the sections of kernels their size and alignment."""
         for kernel, section in self.placed.items():
             size = self.sizes[kernel]
@@ -235,11 +239,14 @@ class _Layout:
                     f"Entry function '{kernel.name}' uses too much shared data "
                     f"({counted:#x} bytes, {_SHARED_LIMIT:#x} max)"
                 )
-            if section.emitted or (is_kept and job.family.capsule):
+            # nvlink forgets the reserved bytes of laid out memory that no wanted kernel has.
+            is_forgotten = is_kept and not (job.family.capsule or reach.is_merged_as_kernel(kernel))
+            if (section.emitted or (is_kept and job.family.capsule)) and not is_forgotten:
                 section.reserved = job.reserved_shared
             section.emitted |= is_kept
             if is_kept and size and not job.family.capsule:
-                symbols.null_value += section.reserved  # the null symbol stands for all of them
+                # The null symbol stands for all of them.
+                symbols.null_value += section.reserved * self.kept[section]
 
 
 def _made(

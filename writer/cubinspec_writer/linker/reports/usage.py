@@ -18,7 +18,7 @@ from cubinspec_generated.codes import (
     STT_CUDA_TEXTURE,
 )
 from cubinspec_writer.linker.graph import Graph
-from cubinspec_writer.linker.library.copies import add_edges
+from cubinspec_writer.linker.library.copies import add_edges, merged_functions
 from cubinspec_writer.linker.library.demands import FunctionFacts, word
 from cubinspec_writer.linker.library.registers import (
     climbed_registers,
@@ -160,7 +160,7 @@ def all_functions(half: LinkState) -> dict[Symbol, int]:
     """Every function that an input names, linked or not -> its number, in that order from 1."""
     functions: dict[Symbol, None] = {}
     for obj in half.objects:
-        for row in obj.functions:
+        for row in merged_functions(obj):
             symbol = obj.bound[row.index]
             if symbol is not None:
                 functions.setdefault(symbol)

@@ -13,6 +13,7 @@ from cubinspec.format.attributes import raw_record
 from cubinspec_generated.codes import (
     EIATTR_CRS_STACK_SIZE,
     EIATTR_EXTERNS,
+    EIATTR_FRAME_SIZE,
     EIATTR_MAX_STACK_SIZE,
     EIATTR_MIN_STACK_SIZE,
     EIATTR_REGCOUNT,
@@ -24,6 +25,7 @@ from cubinspec_generated.codes import (
 from cubinspec_writer.linker.library.demands import (
     FUNCTION_VALUE,
     SYNCS,
+    UNKNOWN_STACK,
     Collected,
     Demands,
     FunctionFacts,
@@ -31,6 +33,7 @@ from cubinspec_writer.linker.library.demands import (
     external_record,
     replace_record,
     symbol_number,
+    word,
     words,
 )
 from cubinspec_writer.linker.model import STUB_CODE
@@ -48,8 +51,6 @@ from cubinspec_writer.linker.passes.attributes.functions import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
-
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.graph import Graph
     from cubinspec_writer.linker.model import InputObject, Symbol
@@ -62,8 +63,6 @@ if TYPE_CHECKING:
         Symbols,
         Unified,
     )
-
-_UNKNOWN_STACK: Final = 0xFFFFFFFF
 
 READS = (
     "attributes.order graph.address_taken graph.calls graph.indirect handles.kernels "
@@ -171,9 +170,9 @@ def _add_sync_stacks(
             continue
         records = collected.sections[kernel].records
         if kernel in recursive:
-            size = _UNKNOWN_STACK
+            size = UNKNOWN_STACK
         else:
-            size = (demands.syncs.get(kernel) or 0) & _UNKNOWN_STACK
+            size = (demands.syncs.get(kernel) or 0) & UNKNOWN_STACK
             if size == facts.syncs.get(kernel, 0):
                 continue
         code = next((r[1] for r in records if r[1] in SYNCS), EIATTR_CRS_STACK_SIZE)
@@ -192,12 +191,16 @@ def _global_rows(
     open_entries = entries.copy()
     for obj in reversed(objects):
         if obj in facts.values:
+            _tell_frames(facts.values[obj], obj.told_frames)
             rows.append(_values_of(facts.values[obj], demands, open_entries))
             continue
         for code, symbol, value, record in reversed(facts.rows[obj]):
             if symbol is not None:
-                if not symbol.index or (demands is not None and code == EIATTR_MAX_STACK_SIZE):
+                if not symbol.index or (demands is not None and _is_replaced(code, value)):
                     continue
+                if code == EIATTR_FRAME_SIZE and obj.told_frames:
+                    value = obj.told_frames.get(word(record, 0), value)
+                    record = record[:8] + words(value)[: len(record) - 8] + record[12:]
                 if code == EIATTR_REGCOUNT:
                     value = _registers_of(symbol, value, demands, open_entries)
                     record = record[:8] + words(value)[: len(record) - 8] + record[12:]
@@ -209,6 +212,12 @@ def _global_rows(
                 record = external_record(names)
             rows.append(record)
     return rows
+
+
+def _is_replaced(code: int, value: int) -> bool:
+    """Whether a record goes where the link says the stack of kernels itself (rule I14)."""
+    is_unknown = code == EIATTR_MIN_STACK_SIZE and value == UNKNOWN_STACK
+    return is_unknown or code == EIATTR_MAX_STACK_SIZE
 
 
 def _registers_of(
@@ -281,9 +290,9 @@ def _stack_rows(
         is_stub = mercury_sections is not None and kernel in unified.stubs
         size = demands.stacks[next(reversed(unified.stubs)) if is_stub else kernel]
         if size is None:
-            size = _UNKNOWN_STACK
+            size = UNKNOWN_STACK
             recursive.add(kernel)
-        least = min(size, _UNKNOWN_STACK)
+        least = min(size, UNKNOWN_STACK)
         row = FUNCTION_VALUE.pack(EIFMT_SVAL, EIATTR_MIN_STACK_SIZE, 8, kernel.index, least)
         rows.append(row)
         region = demands.region_below(kernel) if demands.regions else 0
@@ -306,6 +315,13 @@ def _with_stacks(symbols: Symbols, unified: Unified, kernels: list[Symbol]) -> l
     return sorted((*stubs, *kernels), key=symbol_number)
 
 
+def _tell_frames(values: FunctionValues, told: dict[int, int]) -> None:
+    """Write the sizes of frames that the finalizer tells (rule A7)."""
+    for at, code in enumerate(values.codes) if told else ():
+        if code == EIATTR_FRAME_SIZE:
+            values.values[at] = told.get(values.numbers[at], values.values[at])
+
+
 def _values_of(values: FunctionValues, demands: Demands | None, entries: set[Symbol]) -> bytes:
     """The global records of an input, last one first, if all are of a function and a number.
 
@@ -314,8 +330,9 @@ def _values_of(values: FunctionValues, demands: Demands | None, entries: set[Sym
     """
     linked = values.linked
     if demands is not None:
-        if EIATTR_MAX_STACK_SIZE in values.codes:
-            values.keep([code != EIATTR_MAX_STACK_SIZE for code in values.codes])
+        if EIATTR_MAX_STACK_SIZE in values.codes or EIATTR_MIN_STACK_SIZE in values.codes:
+            pairs = zip(values.codes, values.values, strict=True)
+            values.keep([not _is_replaced(code, value) for code, value in pairs])
         _raise_registers(values, demands, entries)
     indices = [symbol.index if symbol is not None else 0 for symbol in linked]
     table = [0] * (3 * len(values.heads))

@@ -116,8 +116,6 @@ _OF_PROGRAM: Final = frozenset(
 MOST_REGISTERS: Final = 0xFF
 #: MAXREG_COUNT of a kernel that may have all of them.
 _NO_LIMIT: Final[tuple[int, ...]] = (0, MOST_REGISTERS)
-#: Stack of a kernel that reaches a recursion.
-_UNKNOWN_CRS_STACK: Final = 0xFFFFFFFF
 
 
 def takes_over(collected: Collected) -> bool:

@@ -294,9 +294,9 @@ def _code(one: OneInput, row: InSymbol, symbol: Symbol, info: dict[int, InSectio
     section.info_value = text.info & SHI_REGISTERS_MASK
     symbol.section = section
     one.obj.placed[index] = (section, 0)
-    is_kernel = one.reach.is_wanted(symbol) and symbol not in one.reach.remaining
     # One that an input in front has named is known as a kernel by then (rule L6).
     is_known = is_new and symbol.first is not one.obj
+    is_kernel = one.reach.is_merged_as_kernel(symbol)
     if is_kernel or ((by_host or is_known) and symbol.other & STO_CUDA_ENTRY):
         own = info.get(index)
         if own is not None:

@@ -255,15 +255,17 @@ def _merge_bytes(one: OneInput, source: InSection, section: OutSection, *, last:
 def shared_without_names(one: OneInput) -> list[InSection]:
     """Sections of shared memory in which no symbol is.
 
-    They are in extensible whole programs (rule S17); and `-r` makes them for kernels that have
-    nothing but arrays of dynamic size, which later linkers place (rule K22).
+    They are in extensible whole programs, where `-g` leaves them out (rule S17); and `-r` makes
+    them for kernels that have nothing but arrays of dynamic size, which later linkers place (rule
+    K22).
     """
     sources = one.obj.of_type(SHT_CUDA_SHARED)
+    options = one.job.options
+    if debugger_sees(options):
+        return []
     if one.obj.is_extensible:
         return sources
-    options = one.job.options
-    fills = one.job.toolkit.fills_shared_of_arrays and options.relocatable
-    if not fills or debugger_sees(options):
+    if not (one.job.toolkit.fills_shared_of_arrays and options.relocatable):
         return []
     named = {row.shndx for row in one.obj.symbols if row.kind != STT_SECTION}
     return [s for s in sources if s.index not in named and s.info in one.owner]
@@ -275,7 +277,8 @@ def _take_laid_out(one: OneInput, source: InSection, section: OutSection, size: 
     Its variables have no symbols; nvlink treats it as one variable, that of the null symbol.
     """
     section.align = max(section.align, source.align)
-    if one.job.options.relocatable and not one.symbols.null_value:
+    is_first = one.job.options.relocatable and not one.symbols.null_value
+    if is_first and section.owner is not None and one.reach.is_merged_as_kernel(section.owner):
         one.symbols.null_value = source.align
     members = one.sections.members.setdefault(section, [])
     if size:
@@ -354,6 +357,7 @@ def _place_duplicate(
         section.emitted = True
         if one.obj.is_extensible:
             _take_laid_out(one, source, section, source.size)
+            one.obj.placed[source.index] = section, 0
         return section, 0
     if source.sh_type not in CONSTANT_BANK_TYPES:
         return None
