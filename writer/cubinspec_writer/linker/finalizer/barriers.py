@@ -367,11 +367,7 @@ def _assigned(
         before: the other barriers, as they are in the input.
         load: that of the first instruction.
     """
-    code.counted = [
-        (at, number)
-        for at, number in code.counted
-        if any(life.number == number and life.is_pending_at(at) for life in before)
-    ]
+    _forget_counts(code, before)
     chooser = _Chooser(code, [load, *before] if is_gone else before)
     after = [life.copy() for life in before]
     old, new = _Numbers(code), _Numbers(code)
@@ -411,6 +407,15 @@ def _assigned(
     return found, doubts[0] if doubts else ""
 
 
+def _forget_counts(code: Code, before: list[Lifetime]) -> None:
+    """Forget instructions that count a barrier of which nothing is pending."""
+    code.counted = [
+        (at, number)
+        for at, number in code.counted
+        if any(life.number == number and life.is_pending_at(at) for life in before)
+    ]
+
+
 def assign_all(
     instructions: list[Instruction], *, loses_first: bool
 ) -> tuple[list[Assignment], str]:
@@ -424,11 +429,7 @@ def assign_all(
     """
     code = Code(instructions)
     before = lifetimes(code)[loses_first:]
-    code.counted = [
-        (at, number)
-        for at, number in code.counted
-        if any(life.number == number and life.is_pending_at(at) for life in before)
-    ]
+    _forget_counts(code, before)
     doubt = _unknown_before(code, before)
     if doubt:
         return [], doubt
