@@ -43,7 +43,7 @@ READS = (
     "mercury.section.sh_type mercury.sections.fixed mercury.sections.made "
     "mercury.symbol.definition mercury.symbol.name mercury.symbol.value relocations.applied "
     "section.flags section.name section.owner sections.fixed sections.made symbol.definition "
-    "symbol.kind symbol.name symbol.other symbols.functions"
+    "symbol.kind symbol.name symbol.other symbol.section symbol.value symbols.functions"
 )
 WRITES = (
     "mercury.section.content mercury.sections.twins section.content section.emitted "
