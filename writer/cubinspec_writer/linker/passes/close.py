@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _REL_ACTION: Final = bytes.fromhex("73000000000000000000001125000536")
 
 READS = (
-    "constants.mixed relocations.sections section.is_nobits section.name sections.strays "
-    "sections.vacated symbols.bank_size"
+    "constants.mixed relocations.sections section.is_nobits section.name section.owner "
+    "sections.strays sections.vacated symbols.bank_size"
 )
 WRITES = (
     "names.entries names.kept names.reserved section.content section.emitted section.relocs "

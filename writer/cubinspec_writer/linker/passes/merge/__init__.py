@@ -136,7 +136,7 @@ WRITES = (
 FREEZES = (
     "attributes.order constants.lost constants.mixed constants.tables debug.emptied debug.framed "
     "names.loose relocations.num_merged relocations.staged sections.members sections.staging "
-    "symbol.alignment symbol.entered symbol.name symbols.functions symbols.strong "
+    "sections.strays symbol.alignment symbol.entered symbol.name symbols.functions symbols.strong "
     "unified.rows unified.stubs"
 )
 
