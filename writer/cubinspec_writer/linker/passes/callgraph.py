@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.state import Job, Maker, Names, Sections
 
 READS = (
-    "object.bound object.called object.placed symbol.definition symbol.kind symbol.live "
-    "symbol.replaced"
+    "object.bound object.called object.placed object.repeats symbol.definition symbol.kind "
+    "symbol.live symbol.replaced"
 )
 WRITES = (
     "graph.address_taken graph.calls graph.indirect graph.prototypes graph.references "

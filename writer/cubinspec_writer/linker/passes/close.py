@@ -18,7 +18,7 @@ _REL_ACTION: Final = bytes.fromhex("73000000000000000000001125000536")
 
 READS = (
     "constants.mixed relocations.sections section.is_nobits section.name section.owner "
-    "sections.strays sections.vacated symbols.bank_size"
+    "sections.strays sections.vacated symbol.parts symbols.bank_size"
 )
 WRITES = (
     "names.entries names.kept names.reserved section.content section.emitted section.relocs "

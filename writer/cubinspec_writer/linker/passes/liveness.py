@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.state import Job, Reach
 
 READS = (
-    "object.bound symbol.bind symbol.definition symbol.kind symbol.name symbol.other "
-    "symbol.replaced"
+    "object.bound object.repeats symbol.bind symbol.definition symbol.kind symbol.name "
+    "symbol.other symbol.replaced"
 )
 WRITES = "object.called symbol.live"
 FREEZES = "object.called symbol.live"
