@@ -128,15 +128,7 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     diagnostics = Diagnostics(
         options.warnings_are_errors, options.arch if options.report_arch else "", options.warnings
     )
-    if options.use_host_info and _names_kernels(options):
-        diagnostics.info(
-            "ignore -use-host-info because -kernels-used or -variables-used is specified"
-        )
-    if options.preserve_relocs and target_of(options, diagnostics).family.warns_of_preserved_relocs:
-        diagnostics.warning(
-            "Option '--preserve-relocs' is not fully implemented for gpu archtecture "
-            f"'{options.arch}' and may not work as expected"
-        )
+    _tell_of_options(options, diagnostics)
     index = None
     if options.uidx is not None:
         from cubinspec_writer.linker.inputs.uidx import read_index
@@ -186,6 +178,19 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
 
     whole = both_halves.write(half, mercury)
     return LinkResult([whole], diagnostics.messages, gathered.hosts, half, mercury)
+
+
+def _tell_of_options(options: LinkOptions, diagnostics: Diagnostics) -> None:
+    """Say what is told of options before an input is read."""
+    if options.use_host_info and _names_kernels(options):
+        diagnostics.info(
+            "ignore -use-host-info because -kernels-used or -variables-used is specified"
+        )
+    if options.preserve_relocs and target_of(options, diagnostics).family.warns_of_preserved_relocs:
+        diagnostics.warning(
+            "Option '--preserve-relocs' is not fully implemented for gpu archtecture "
+            f"'{options.arch}' and may not work as expected"
+        )
 
 
 def _read(candidate: Candidate, splitter: RecordSplitter, *, mercury: bool) -> InputObject:

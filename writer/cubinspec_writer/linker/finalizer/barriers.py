@@ -204,18 +204,13 @@ class _Chooser:
         elif not leaves or life.is_long:
             pool = (*pool, SASS_SHARED_BARRIER)
         pool = tuple(number for number in pool if not self._avoids(life, number))
+        shared = -1
         if leaves and not life.is_result:
-            for number, active in enumerate(numbers.active):
-                if self._avoids(life, number):
-                    continue
-                pending = [other for other in active if other.is_pending_at(life.at)]
-                alike = sum(self._leaves_together(other, life) for other in pending)
-                if pending and alike == len(pending):
-                    return number
+            shared = self._left_together(life, numbers)
         elif not leaves or (life.is_long and numbers.is_taken(life, SASS_SHARED_BARRIER)):
             shared = self._shared(life, numbers)
-            if shared >= 0:
-                return shared
+        if shared >= 0:
+            return shared
         for number in pool:
             if not numbers.is_taken(life, number):
                 return number
@@ -226,6 +221,16 @@ class _Chooser:
         best = min(costs)
         self.is_close |= sum(cost - best < SASS_CLOSE_COSTS for cost in costs) > 1
         return pool[costs.index(best)]
+
+    def _left_together(self, life: Lifetime, numbers: _Numbers) -> int:
+        """The lowest number of barriers that all leave their block with this one; -1: none."""
+        for number, active in enumerate(numbers.active):
+            if self._avoids(life, number):
+                continue
+            pending = [other for other in active if other.is_pending_at(life.at)]
+            if pending and all(self._leaves_together(other, life) for other in pending):
+                return number
+        return -1
 
     def _leaves_together(self, other: Lifetime, life: Lifetime) -> bool:
         """Whether both are for operands that are read when their common block has ended.

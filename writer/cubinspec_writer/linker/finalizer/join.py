@@ -97,7 +97,7 @@ def sass_name(name: str) -> str:
 
 
 def _twins(sass: Sections, mercury: Sections) -> Twins:
-    """Pairs the sections by name; several of one name are paired in their order."""
+    """Pairs the sections by name; several of one name are paired in their order (rule X22)."""
     by_name: dict[str, list[OutSection]] = defaultdict(list)
     for section in (*sass.fixed.values(), *sass.made):
         by_name[section.name].append(section)
