@@ -198,6 +198,8 @@ def jobs(
     """All links of what was built."""
     for record in sorted(cache_folder.glob("*/*/cmd.json")):
         case, arch = record.parent.parent.name, record.parent.name
+        if "@" in case:
+            continue  # linked by the linker of another toolkit
         if (arches is None or arch in arches) and (cases is None or case in cases):
             yield from (Crossed(case, arch, "", variant=name) for name in names)
 
