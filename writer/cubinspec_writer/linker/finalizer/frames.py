@@ -12,6 +12,8 @@ the place of the linked copy stay the CIE of the Mercury table and the head of i
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from cubinspec_generated.codes import SHT_PROGBITS
 from cubinspec_generated.codes_dwarf import (
     DW_CFA_ADVANCE_LOC,
@@ -169,11 +171,15 @@ def linked_places(data: bytes) -> list[int]:
 
 def forget_heads(frames: OutSection, relocs: OutSection) -> None:
     """Move the relocations of CIEs to the start of the table (rule D8)."""
-    heads = [(at, end) for at, end, is_cie in _entries(bytes(frames.content)) if is_cie]
-    relocs.relocs = [
-        reloc.at(0) if any(at <= reloc.offset < end for at, end in heads) else reloc
-        for reloc in relocs.relocs
-    ]
+    entries = list(_entries(bytes(frames.content)))
+    starts = [at for at, _, _ in entries]
+
+    def is_in_head(offset: int) -> bool:
+        at, end, is_cie = entries[max(bisect_right(starts, offset) - 1, 0)]
+        return is_cie and at <= offset < end
+
+    if entries:
+        relocs.relocs = [r.at(0) if is_in_head(r.offset) else r for r in relocs.relocs]
 
 
 def set_length(frames: OutSection, start: int, length: int) -> None:

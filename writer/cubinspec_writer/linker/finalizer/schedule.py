@@ -52,7 +52,7 @@ from cubinspec_writer.linker.finalizer.operands import may_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from cubinspec_writer.linker.finalizer.barriers import Assignment
 
@@ -77,16 +77,7 @@ def without_stack_load(code: bytes | bytearray) -> tuple[bytes | None, str]:
     loses, doubt = _loses_load(code)
     if not loses:
         return None, doubt
-    instructions = decode(code)
-    doubt = _unclear(instructions)
-    if doubt:
-        return None, doubt
-    assigned, doubt = assign(instructions)
-    if doubt:
-        return None, doubt
-    if not waits_enough(instructions, assigned, 1):
-        return None, "a wait would be lost"
-    return _with(instructions, assigned), ""
+    return _assigned(decode(code), assign, 1)
 
 
 def with_stack_load(code: bytes | bytearray, size: int) -> tuple[bytes | None, str]:
@@ -109,15 +100,30 @@ def with_stack_load(code: bytes | bytearray, size: int) -> tuple[bytes | None, s
     after = followers(instructions)
     if _reached(after).isdisjoint(blocks(instructions, after)[1:]):
         return None, ""
+    new, doubt = _assigned(instructions, assign_more, 0)
+    return new and new + code[size:], doubt
+
+
+def _assigned(
+    instructions: list[Instruction],
+    assign_to: Callable[[list[Instruction]], tuple[list[Assignment], str]],
+    gone: int,
+) -> tuple[bytes | None, str]:
+    """The code with other barriers, if they are certain.
+
+    Args:
+        assign_to: which barriers.
+        gone: how many of the first barriers need no wait.
+    """
     doubt = _unclear(instructions)
     if doubt:
         return None, doubt
-    assigned, doubt = assign_more(instructions)
+    assigned, doubt = assign_to(instructions)
     if doubt:
         return None, doubt
-    if not waits_enough(instructions, assigned, 0):
+    if not waits_enough(instructions, assigned, gone):
         return None, "a wait would be lost"
-    return _with(instructions, assigned) + code[size:], ""
+    return _with(instructions, assigned), ""
 
 
 def _reached(after: list[list[int]]) -> set[int]:
