@@ -123,7 +123,8 @@ def is_nameless(job: Job, shared: SharedMemory, symbol: Symbol) -> bool:
         return False
     if symbol.space == STO_CUDA_SHARED and debugger_sees(job.options):
         if symbol.name == INSTANCE:  # rule R10
-            return not (options.preserve_relocs and job.family.names_dynamic)
+            keeps_names = job.family.names_dynamic and job.reserved_shared
+            return not (options.preserve_relocs and keeps_names)
         return symbol.is_defined and not has_place(shared, symbol)
     return not (options.preserve_relocs and has_place(shared, symbol))
 
