@@ -250,6 +250,10 @@ def _link_kept(version: str, case: build.Case, cache: Path, target: Path) -> boo
         ),
         encoding="utf-8",
     )
+    if not is_older and any(word.endswith(".ptx") for word in words):
+        # Our own link leaves behind what ptxas does for it.
+        ptxas = stored.recorder(toolchains.path(labels()[version], "ptxas"), target)
+        link([*words, "-o", "own", f"--toolkit={version}", f"--ptxas={ptxas}"], target / "inputs")
     return output.exists() or not is_older
 
 

@@ -14,12 +14,15 @@ from cubinspec_writer.linker.inputs.options import debugger_sees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec.format.targets import Toolkit
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.inputs.options import LinkOptions
 
 
 #: The longest text that a word of a command line may have.
 _MAX_WORD = 0x1FFFF
+#: Keep what the optimizer joins or moves, so that a debugger finds it.
+_KEEPING_BLOCKS = ("-no-bb-merge", "-ret-end")
 _REFUSED = frozenset(("-o", "--output-file", "-optf", "--options-file"))
 
 
@@ -28,6 +31,7 @@ def assemble(
     data: bytes,
     own_options: list[str],
     options: LinkOptions,
+    toolkit: Toolkit,
     diagnostics: Diagnostics,
 ) -> bytes:
     """The relocatable cubin of a PTX text; what `ptxas` prints is reported (rule T10).
@@ -38,7 +42,7 @@ def assemble(
     Raises:
         LinkError: there is no `ptxas`, it refuses the text, or it was asked for something else.
     """
-    words = _words(own_options, options)
+    words = _words(own_options, options, toolkit)
     for word in words:
         # an input must not say where a file is written
         if word.partition("=")[0] in _REFUSED:
@@ -69,13 +73,15 @@ def assemble(
             raise UnsupportedLinkError(f"ptxas made nothing of '{name}'") from None
 
 
-def _words(own_options: list[str], options: LinkOptions) -> list[str]:
+def _words(own_options: list[str], options: LinkOptions, toolkit: Toolkit) -> list[str]:
     """The options of `ptxas`."""
     # Family variants are assembled as the base variant (rule T5).
     words = [f"-arch={options.arch.removesuffix('f')}", "-m64", "-c", *own_options]
     words += listed(options.ptxas_options)
     if debugger_sees(options):
         words.append("-g")
+        if toolkit.keeps_blocks_for_debugger:  # rule K24
+            words += _KEEPING_BLOCKS
     return words
 
 

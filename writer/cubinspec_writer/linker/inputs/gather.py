@@ -450,4 +450,5 @@ class _Gatherer:
     def _assemble(self, name: str, data: bytes, own_options: str = "") -> bytes:
         from cubinspec_writer.linker.inputs.assemble import assemble
 
-        return assemble(name, data, own_options.split(), self.options, self.diagnostics)
+        words = own_options.split()
+        return assemble(name, data, words, self.options, self.toolkit(), self.diagnostics)
