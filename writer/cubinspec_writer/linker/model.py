@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 HANDLE_KINDS: Final[tuple[int, ...]] = (STT_CUDA_TEXTURE, STT_CUDA_SAMPLER, STT_CUDA_SURFACE)
 #: No input has more; a larger value is a broken file, not a wish for gigabytes of padding.
 LARGEST_ALIGNMENT: Final = 1 << 20
+#: Of arrays of dynamic size in shared memory.
+DYNAMIC_ALIGN: Final = 16
 
 #: Tables of unified functions and data, and of their identifiers.
 UFT: Final = ".nv.uft"

@@ -43,6 +43,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_MERC_SYMTAB,
     SHT_CUDA_PROTOTYPE,
     SHT_CUDA_RESERVED_SHARED,
+    SHT_CUDA_SHARED,
     SHT_CUDA_UIDX,
     SHT_NULL,
     SHT_PROGBITS,
@@ -63,7 +64,7 @@ from cubinspec_writer.linker.inputs.rows import (
     InSymbol,
     check_bindings,
 )
-from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, SHARED_POOL, InputObject
+from cubinspec_writer.linker.model import DYNAMIC_ALIGN, LARGEST_ALIGNMENT, SHARED_POOL, InputObject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -243,7 +244,7 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     """The sections that belong to one half; others have the type NULL."""
     rows = elf.section_rows
     kinds, farthest = _survey(rows)
-    _check_alignments(elf, {align for _, _, align in kinds})
+    _check_alignments(elf, {(kind, align) for kind, _, align in kinds})
     if farthest > elf.size:
         elf.check_bodies()
     data: Any = elf.data
@@ -330,20 +331,27 @@ def _drop_mercury(elf: Elf, sections: list[InSection]) -> None:
         section.sh_type = SHT_NULL
 
 
-def _check_alignments(elf: Elf, alignments: set[int]) -> None:
+def _check_alignments(elf: Elf, alignments: set[tuple[int, int]]) -> None:
     """Refuse alignments that cannot be meant.
 
     Args:
-        alignments: all that the section headers have.
+        alignments: all that the section headers have, each with the type of the section.
     """
-    wrong = {align for align in alignments if align & (align - 1) or align > LARGEST_ALIGNMENT}
-    for index, (_, _, _, _, _, _, _, _, align, _) in enumerate(elf.section_rows if wrong else ()):
-        if align in wrong:
+    wrong = {row for row in alignments if not _is_alignment(*row)}
+    for index, (_, kind, *_, align, _) in enumerate(elf.section_rows if wrong else ()):
+        if (kind, align) in wrong:
             raise BadStructureError(
                 f"section {index} has alignment {align:#x}, which is not a power of "
                 f"two up to {LARGEST_ALIGNMENT:#x}",
                 file=elf.file,
             )
+
+
+def _is_alignment(sh_type: int, align: int) -> bool:
+    """Whether a section may have it; that of shared memory may be a place of arrays (rule R8)."""
+    if align > LARGEST_ALIGNMENT:
+        return False
+    return not align & (align - 1) or (sh_type == SHT_CUDA_SHARED and not align % DYNAMIC_ALIGN)
 
 
 def _relocs(elf: Elf, obj: InputObject) -> list[InRelocs]:

@@ -144,8 +144,8 @@ def _place_together(
         start = max(starts[kernel] for kernel in kernels)
         if job.toolkit.aligns_instances:
             sections = [maker.shared_section(kernel) for kernel in kernels]
-            aligns = [max(s.align, least) for s in sections if s is not None]
-            start = align_up(start, lcm(least, *aligns))
+            aligns = [max(s.align if s is not None else 0, least) for s in sections]
+            start = align_up(start, lcm(*aligns))
         starts.update(dict.fromkeys(kernels, start))
     for array, kernels in kernels_of.items():
         array.value = starts[kernels[0]]

@@ -24,7 +24,7 @@ from cubinspec_writer.linker.library.copies import code_relocations
 from cubinspec_writer.linker.library.groups import joined
 from cubinspec_writer.linker.library.outsymbols import NO_ADDRESS
 from cubinspec_writer.linker.library.sorting import split_sort
-from cubinspec_writer.linker.model import INSTANCE, SHARED_POOL, OutSection, Symbol
+from cubinspec_writer.linker.model import DYNAMIC_ALIGN, INSTANCE, SHARED_POOL, OutSection, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     )
 
 _SHARED_LIMIT: Final = 0xC000
-_DYNAMIC_ALIGN: Final = 16
 _SHARED_BITS: Final = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
 
 
@@ -92,7 +91,7 @@ def run(
         maker.names.kept.strings.setdefault(INSTANCE)  # rule K16
     layout.size_sections(job, symbols, reach, diagnostics)
     if layout.pool is not None:
-        _size_pool(job, shared, layout, layout.pool, end)
+        _size_pool(job, symbols, shared, layout, layout.pool, end)
 
 
 class _Layout:
@@ -112,6 +111,7 @@ class _Layout:
         placed, sizes, aligns: section, size and alignment of every kernel's own memory.
         kept: sections that stay when they are empty, those of extensible whole programs, and how
             many copies of a kernel have laid out memory there.
+        has_null: memory that is laid out was met.
     """
 
     __slots__ = (
@@ -120,6 +120,7 @@ class _Layout:
         "below",
         "common",
         "everywhere",
+        "has_null",
         "kept",
         "placed",
         "pool",
@@ -177,8 +178,8 @@ class _Layout:
         ]
         # One common variable makes every kernel take the pool's alignment (rule S6).
         self.taken = taken = pool.align if pool is not None and self.common else 0
-        keeps = _keeps_aligned(job) and taken > _DYNAMIC_ALIGN
-        self.everywhere = bool(self.arrays) and (taken == _DYNAMIC_ALIGN or keeps)
+        keeps = _keeps_aligned(job) and taken > DYNAMIC_ALIGN
+        self.everywhere = bool(self.arrays) and (taken == DYNAMIC_ALIGN or keeps)
         self.kept = Counter(
             place[0]
             for obj in objects
@@ -189,6 +190,7 @@ class _Layout:
         self.placed: dict[Symbol, OutSection] = {}
         self.sizes: dict[Symbol, int] = {}
         self.aligns: dict[Symbol, int] = {}
+        self.has_null = False
 
     def place_own(self, made: dict[Symbol | None, OutSection], reach: Reach, maker: Maker) -> None:
         """Place what only one kernel reaches, behind the common variables that it uses.
@@ -231,7 +233,7 @@ class _Layout:
             section.align = max(self.aligns[kernel], section.align if is_kept else 0)
             section.nobits_size = size
             dynamic = any(not v.is_defined for v in self.uses[kernel])
-            dynamic = dynamic and (section.align == _DYNAMIC_ALIGN or _keeps_aligned(job))
+            dynamic = dynamic and (section.align == DYNAMIC_ALIGN or _keeps_aligned(job))
             section.emitted = bool(size) or dynamic or self.everywhere
             counted = size - _never_counted(job)
             if counted > _SHARED_LIMIT and not _allows_more_shared(job):
@@ -244,9 +246,19 @@ class _Layout:
             if (section.emitted or (is_kept and job.family.capsule)) and not is_forgotten:
                 section.reserved = job.reserved_shared
             section.emitted |= is_kept
-            if is_kept and size and not job.family.capsule:
-                # The null symbol stands for all of them.
-                symbols.null_value += section.reserved * self.kept[section]
+            if size and not job.family.capsule:
+                self._place_null(job, symbols, section)
+
+    def _place_null(self, job: Job, symbols: Symbols, section: OutSection) -> None:
+        """Count memory that is laid out, for all of which the null symbol stands.
+
+        It has the place of the first one, behind all reserved bytes (rules S17, K22).
+        """
+        laid_out = [v for v in _variables_of(self.sections, section) if not v.name]
+        if laid_out and not (self.has_null or job.options.relocatable):
+            symbols.null_value += laid_out[0].value
+            self.has_null = True
+        symbols.null_value += section.reserved * (self.kept[section] or len(laid_out))
 
 
 def _made(
@@ -262,7 +274,14 @@ def _made(
     return made
 
 
-def _size_pool(job: Job, shared: SharedMemory, layout: _Layout, pool: OutSection, end: int) -> None:
+def _size_pool(
+    job: Job,
+    symbols: Symbols,
+    shared: SharedMemory,
+    layout: _Layout,
+    pool: OutSection,
+    end: int,
+) -> None:
     """Say what is in the output of the variables that no kernel owns.
 
     Args:
@@ -272,16 +291,19 @@ def _size_pool(job: Job, shared: SharedMemory, layout: _Layout, pool: OutSection
     named_later = options.preserve_relocs or debugger_sees(options)
     listed = named_later and bool(layout.common)
     # Rules S14, P4: where there is an array of dynamic size the pool is in the output.
-    pool.emitted = (bool(layout.arrays) and layout.taken <= _DYNAMIC_ALIGN) or listed
+    pool.emitted = (bool(layout.arrays) and layout.taken <= DYNAMIC_ALIGN) or listed
     if layout.arrays:
-        pool.align = max(_DYNAMIC_ALIGN, pool.align if listed else 0)
+        pool.align = max(DYNAMIC_ALIGN, pool.align if listed else 0)
     pool.nobits_size = end if listed else 0
     if pool.emitted and (job.family.constant0_deferred or named_later):
         pool.reserved = job.reserved_shared
     # With -g they have a place (rule S8).
     names_arrays = job.family.names_dynamic and job.reserved_shared
     if listed and not debugger_sees(options) and names_arrays:
-        for array in layout.arrays:
+        made_before = symbols.by_name.get(INSTANCE)  # rule R10
+        for array in (*layout.arrays, made_before):
+            if array is None or array.is_defined:
+                continue
             array.section, array.value = pool, NO_ADDRESS
             array.internal = True
             shared.unreached.discard(array)
@@ -409,16 +431,11 @@ def _place_group(
 ) -> None:
     """Give kernels that share a device function with arrays one place for these."""
     sizes, aligns = layout.sizes, layout.aligns
-    least = least_start = _DYNAMIC_ALIGN
+    least = least_start = DYNAMIC_ALIGN
     if job.toolkit.aligns_instances:
         least = least_start = max([least, *(layout.least(kernel) for kernel in group)])
         if debugger_sees(job.options):
             least_start = lcm(*(max(aligns[kernel], least) for kernel in group))
-        elif job.toolkit.fills_shared_of_arrays:
-            # Rule K22.
-            empty = [k for k in group if not sizes[k] and _has_section(k)]
-            sizes.update(dict.fromkeys(empty, 1))
-            symbols.null_value += len(empty) * job.reserved_shared
     start = align_up(max((sizes[k] for k in group), default=0), least_start)
     for kernel in group:
         align = aligns[kernel] = max(aligns[kernel], least)
@@ -426,13 +443,6 @@ def _place_group(
         sizes[kernel] = align_up(start, align) if job.toolkit.rounds_dynamic_shared else start
         for function in layout.below[kernel]:
             shared.dynamic_start[function] = start
-
-
-def _has_section(kernel: Symbol) -> bool:
-    """Whether the input of a kernel has a section for its shared memory."""
-    assert kernel.definition is not None
-    obj, row = kernel.definition
-    return any(s.info == row.shndx for s in obj.of_type(SHT_CUDA_SHARED))
 
 
 def _larger_alignment(a: Symbol, b: Symbol) -> bool:

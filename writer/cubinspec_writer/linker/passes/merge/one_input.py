@@ -242,7 +242,7 @@ def _merge_bytes(one: OneInput, source: InSection, section: OutSection, *, last:
         if one.obj.is_extensible:
             _take_laid_out(one, source, section, source.size)
         elif last:
-            _take_laid_out(one, source, section, 1)  # rule K22
+            _take_laid_out(one, source, section, source.size)  # rule K22
         return 0
     if one.job.family.drops_dead_frames and sh_type not in CONSTANT_BANK_TYPES:
         if name in TABLES_OF_CODE:
@@ -260,12 +260,11 @@ def shared_without_names(one: OneInput) -> list[InSection]:
     K22).
     """
     sources = one.obj.of_type(SHT_CUDA_SHARED)
-    options = one.job.options
-    if debugger_sees(options):
+    if debugger_sees(one.job.options):
         return []
     if one.obj.is_extensible:
         return sources
-    if not (one.job.toolkit.fills_shared_of_arrays and options.relocatable):
+    if not one.job.toolkit.fills_shared_of_arrays:
         return []
     named = {row.shndx for row in one.obj.symbols if row.kind != STT_SECTION}
     return [s for s in sources if s.index not in named and s.info in one.owner]
