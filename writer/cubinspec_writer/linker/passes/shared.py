@@ -415,8 +415,9 @@ def _place_dynamic(
             for array in named[function]:
                 reaching.setdefault(array, []).extend(kernels)
     shared.dynamic_groups.extend(joined(reaching.values()))
+    asked = _asked_by_functions(reaching, named)
     for group in shared.dynamic_groups:
-        _place_group(job, symbols, shared, layout, group)
+        _place_group(job, shared, layout, group, max(asked.get(kernel, 0) for kernel in group))
     if debugger_sees(job.options):
         for array in symbols.by_name.values():
             if array.space != STO_CUDA_SHARED or array.is_defined:
@@ -426,19 +427,47 @@ def _place_dynamic(
             array.value = shared.dynamic_start.get(first, 0) if first is not None else 0
 
 
+def _asked_by_functions(
+    reaching: dict[Symbol, list[Symbol]], named: dict[Symbol, list[Symbol]]
+) -> dict[Symbol, int]:
+    """Kernel -> alignment of the arrays that device functions below it name.
+
+    Only of those that `-r` has linked, with arrays of dynamic size.
+    """
+    asked: dict[Symbol, int] = {}
+    for function, kernels in reaching.items():
+        if not function.is_entry and _is_joined(function) and function in named:
+            align = max(array.alignment for array in named[function])
+            asked.update({kernel: max(align, asked.get(kernel, 0)) for kernel in kernels})
+    return asked
+
+
+def _is_joined(function: Symbol) -> bool:
+    """Whether `-r` made the input of a function, and put arrays of dynamic size into the pool."""
+    return function.definition is not None and bool(function.definition[0].pooled)
+
+
 def _place_group(
-    job: Job, symbols: Symbols, shared: SharedMemory, layout: _Layout, group: list[Symbol]
+    job: Job, shared: SharedMemory, layout: _Layout, group: list[Symbol], asked: int
 ) -> None:
-    """Give kernels that share a device function with arrays one place for these."""
+    """Give kernels that share a device function with arrays one place for these.
+
+    Args:
+        asked: the alignment of the arrays that functions of such inputs name, which alone counts
+            where there are some (rule K9).
+    """
     sizes, aligns = layout.sizes, layout.aligns
-    least = least_start = DYNAMIC_ALIGN
+    least = dict.fromkeys(group, DYNAMIC_ALIGN)
+    least_start = DYNAMIC_ALIGN
     if job.toolkit.aligns_instances:
-        least = least_start = max([least, *(layout.least(kernel) for kernel in group)])
+        least = {kernel: max(DYNAMIC_ALIGN, layout.least(kernel)) for kernel in group}
+        least_start = max(DYNAMIC_ALIGN, asked) if asked else max(least.values())
         if debugger_sees(job.options):
-            least_start = lcm(*(max(aligns[kernel], least) for kernel in group))
+            least = dict.fromkeys(group, max(least.values()))
+            least_start = lcm(*(max(aligns[kernel], least[kernel]) for kernel in group))
     start = align_up(max((sizes[k] for k in group), default=0), least_start)
     for kernel in group:
-        align = aligns[kernel] = max(aligns[kernel], least)
+        align = aligns[kernel] = max(aligns[kernel], least[kernel])
         # Rule K6.
         sizes[kernel] = align_up(start, align) if job.toolkit.rounds_dynamic_shared else start
         for function in layout.below[kernel]:
