@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -110,8 +111,8 @@ def test_every_sample_has_a_tree_and_well_formed_pictures():
         graph = graph_of(sample)
         lines = list(tree_lines(graph, graph.roots))
         assert len(lines) >= len(graph.roots)
-        assert ElementTree.fromstring(drawing(graph)).tag.endswith("svg")
-        assert dot_text(graph).count(" -> ") == sum(
+        assert ElementTree.fromstring(drawing([("", graph)])).tag.endswith("svg")
+        assert dot_text([("", graph)]).count(" -> ") == sum(
             len(others) for node in graph.nodes for others in node.edges.values()
         )
 
@@ -120,9 +121,9 @@ def test_hostile_names_are_text():
     node = Node('<script>alert("x")</script>', "kernel", frame=0)
     node.link("calls", Node('"]; evil [', "external"))
     graph = JoinedCalls([node, *node.edges["calls"]])
-    assert "<script>" not in drawing(graph)
-    ElementTree.fromstring(drawing(graph))
-    assert '\\"]; evil [' in dot_text(graph)
+    assert "<script>" not in drawing([("", graph)])
+    ElementTree.fromstring(drawing([("", graph)]))
+    assert '\\"]; evil [' in dot_text([("", graph)])
 
 
 def test_rows_go_down_and_circles_are_turned():
@@ -173,11 +174,31 @@ def test_the_command(capsys, tmp_path):
     assert dot.read_text().startswith('digraph "callgraph"')
 
 
+def test_graphs_of_several_images_are_drawn_below_their_names(tmp_path):
+    picture, dot = tmp_path / "g.svg", tmp_path / "g.dot"
+    assert main(["callgraph", str(REL), str(LINKED), "--svg", str(picture), "--dot", str(dot)]) == 0
+    drawn = ElementTree.fromstring(picture.read_text())
+    titles = [each.text for each in drawn.iter() if each.get("class") == "title"]
+    assert titles == [f"{REL}  sm_90", f"{LINKED}  sm_90"]
+    boxes = [each for each in drawn.iter() if each.tag.endswith("rect")]
+    alone = []
+    for path in (REL, LINKED):
+        assert main(["callgraph", str(path), "--svg", str(picture)]) == 0
+        alone.append(ElementTree.fromstring(picture.read_text()))
+    each = [[box for box in one.iter() if box.tag.endswith("rect")] for one in alone]
+    assert len(boxes) == sum(map(len, each))
+    assert float(drawn.get("height")) > sum(float(one.get("height")) for one in alone)
+    text = dot.read_text()
+    assert text.count("subgraph cluster_") == 2
+    nodes = re.findall(r"^  (f\d+) \[", text, re.MULTILINE)
+    assert len(set(nodes)) == len(nodes) == len(boxes)
+
+
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
         (["--match", "absent", str(REL)], 1, "absent"),
-        (["--svg", "-", str(REL), str(LINKED)], 2, "draws one graph"),
+        (["--match", "absent", str(REL), "--svg", "-"], 1, "absent"),
         (["--together"], 2, "no FILE"),
     ],
 )

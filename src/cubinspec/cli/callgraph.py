@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, UsageError, keep_inputs
+from cubinspec.cli.options import JSON_OPTIONS, Arguments, Option, keep_inputs
 from cubinspec.cli.output import complain, write_output
 from cubinspec.cli.walking import (
     CUBIN_ARCH,
@@ -54,7 +54,7 @@ class _Output:
         self._is_chosen = pattern is not None
         self._matches = matcher(pattern)
         self._name_of = str if arguments.flag("--mangled") else readable
-        self._pictures: list[JoinedCalls] = []
+        self._pictures: list[tuple[str, JoinedCalls]] = []
         self.matched = 0
         self._records = None
         if arguments.wants_json:
@@ -70,7 +70,7 @@ class _Output:
             return
         if self._is_chosen:
             calls = calls.below(roots)
-        self._pictures.append(calls)
+        self._pictures.append((f"{shown(title)}  {arch}", calls))
         if self._records is not None:
             self._records.add({"images": steps, "arch": arch, **graph_record(calls)})
             return
@@ -91,15 +91,9 @@ class _Output:
             self._records.close()
         for option, make in (("--dot", dot_text), ("--svg", drawing)):
             out = self._arguments.value(option)
-            if out is None:
-                continue
-            if len(self._pictures) != 1:
-                raise UsageError(
-                    f"{option} draws one graph, and {len(self._pictures)} were found;"
-                    " choose with --arch and --match, or join them with --together"
-                )
-            text = make(self._pictures[0])
-            write_output(out, text.encode("utf-8", "backslashreplace"))
+            if out is not None and self._pictures:
+                text = make(self._pictures)
+                write_output(out, text.encode("utf-8", "backslashreplace"))
 
 
 def run(arguments: Arguments) -> int:

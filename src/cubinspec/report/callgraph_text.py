@@ -13,7 +13,7 @@ from cubinspec.report.callgraph import (
     JoinedCalls,
     Node,
 )
-from cubinspec.report.layered import Arrow, Box, svg
+from cubinspec.report.layered import Arrow, Box, stacked
 from cubinspec.report.names import readable
 from cubinspec.report.stack import reason_text
 
@@ -92,21 +92,37 @@ def facts(calls: JoinedCalls, node: Node, *, mangled: bool = False) -> str:
     return ", ".join(words)
 
 
-def dot_text(calls: JoinedCalls, title: str = "callgraph") -> str:
-    """DOT text: kernels have a double outline, external functions none."""
-    numbers = {node: number for number, node in enumerate(calls.nodes)}
-    lines = [f"digraph {_quoted(title)} {{", "  node [shape=box, fontname=monospace];"]
+def dot_text(graphs: list[tuple[str, JoinedCalls]]) -> str:
+    """DOT text: kernels have a double outline, external functions none.
+
+    Args:
+        graphs: each behind its title; each of several is a cluster.
+    """
+    lines = ['digraph "callgraph" {', "  node [shape=box, fontname=monospace];"]
+    first = 0
+    for number, (title, calls) in enumerate(graphs):
+        if len(graphs) > 1:
+            lines.append(f"  subgraph cluster_{number} {{ label={_quoted(title)};")
+        lines += _dot_lines(calls, first)
+        if len(graphs) > 1:
+            lines.append("  }")
+        first += len(calls.nodes)
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _dot_lines(calls: JoinedCalls, first: int) -> Iterator[str]:
+    """The nodes and edges of a graph; ``first`` is the number of its first node."""
+    numbers = {node: number for number, node in enumerate(calls.nodes, first)}
     for node, number in numbers.items():
         label = f"{readable(node.name)}\n{facts(calls, node)}"
         shape = ", peripheries=2" if node.kind == KERNEL else ""
         shape += ", shape=plaintext" if node.kind in (EXTERNAL, SYSTEM) else ""
         tip = _quoted(node.name)
-        lines.append(f"  f{number} [label={_quoted(label)}, tooltip={tip}{shape}];")
+        yield f"  f{number} [label={_quoted(label)}, tooltip={tip}{shape}];"
     for node, number in numbers.items():
         for kind, others in node.edges.items():
             style = _DOT_STYLES.get(kind, "")
-            lines += [f"  f{number} -> f{numbers[other]}{style};" for other in others]
-    return "\n".join([*lines, "}"]) + "\n"
+            yield from (f"  f{number} -> f{numbers[other]}{style};" for other in others)
 
 
 def _quoted(text: str) -> str:
@@ -115,9 +131,14 @@ def _quoted(text: str) -> str:
     return f'"{safe}"'
 
 
-def drawing(calls: JoinedCalls) -> str:
-    """The graph as SVG."""
-    return svg(*boxes_and_arrows(calls, calls.nodes))
+def drawing(graphs: list[tuple[str, JoinedCalls]]) -> str:
+    """Graphs, each behind its title, as one SVG; a single one has no title."""
+    return stacked(
+        [
+            (title if len(graphs) > 1 else "", *boxes_and_arrows(calls, calls.nodes))
+            for title, calls in graphs
+        ]
+    )
 
 
 def boxes_and_arrows(calls: JoinedCalls, nodes: list[Node]) -> tuple[list[Box], list[Arrow]]:

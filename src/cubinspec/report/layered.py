@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 #: Rounds of ordering rows by their neighbours; more change little.
 _ROUNDS = 6
-_CHARACTER, _BOX, _ROW, _GAP, _MARGIN = 7.2, 34, 84, 24, 16
+_CHARACTER, _BOX, _ROW, _GAP, _MARGIN, _TITLE = 7.2, 34, 84, 24, 16, 28
 _STYLE = (
     "text{font:12px monospace;fill:#222;text-anchor:middle}rect{fill:#fff;stroke:#666}"
     ".kernel rect{stroke:#1f6feb;stroke-width:2.5}"
     ".external rect,.system rect{stroke-dasharray:4 3;fill:none}"
     "path{fill:none;stroke:#666}.may{stroke-dasharray:6 4}.refers{stroke-dasharray:2 4}"
-    ".small{font-size:10px}"
+    ".small{font-size:10px}.title{text-anchor:start;font-weight:bold}"
     "@media(prefers-color-scheme:dark){text{fill:#ddd}rect{fill:#222;stroke:#999}path{stroke:#999}}"
 )
 
@@ -187,19 +187,39 @@ class Layout:
 
 def svg(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
     """The drawing as a self-contained SVG."""
-    layout = Layout(boxes, arrows)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{layout.width:.0f}" '
-        f'height="{layout.height:.0f}" viewBox="0 0 {layout.width:.0f} {layout.height:.0f}" '
+    return stacked([("", boxes, arrows)])
+
+
+def stacked(drawings: Sequence[tuple[str, Sequence[Box], Sequence[Arrow]]]) -> str:
+    """Drawings one below the other as a self-contained SVG, each below its title."""
+    body: list[str] = []
+    width = height = 0.0
+    for title, boxes, arrows in drawings:
+        layout = Layout(boxes, arrows)
+        if title:
+            height += _TITLE
+            body.append(
+                f'<text class="title" x="{_MARGIN}" y="{height:.0f}">{escape(title)}</text>'
+            )
+            width = max(width, len(title) * _CHARACTER + 2 * _MARGIN)
+        if height:
+            body.append(f'<g transform="translate(0 {height:.0f})">')
+        body += [
+            _arrow(layout, arrow, bends) for arrow, bends in zip(arrows, layout.bends, strict=True)
+        ]
+        for box, (x, y), wide in zip(boxes, layout.places, layout.widths, strict=False):
+            body.append(_box(box, x, y, wide))
+        if height:
+            body.append("</g>")
+        width, height = max(width, layout.width), height + layout.height
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" '
+        f'height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'role="img"><style>{_STYLE}</style><defs><marker id="a" viewBox="0 0 8 8" refX="8" '
         'refY="4" markerWidth="8" markerHeight="8" orient="auto">'
         '<path d="M0 0L8 4L0 8z" style="fill:#666;stroke:none"/></marker></defs>'
-    ]
-    for arrow, bends in zip(arrows, layout.bends, strict=True):
-        parts.append(_arrow(layout, arrow, bends))
-    for box, (x, y), width in zip(boxes, layout.places, layout.widths, strict=False):
-        parts.append(_box(box, x, y, width))
-    return "".join(parts) + "</svg>\n"
+    )
+    return head + "".join(body) + "</svg>\n"
 
 
 def _arrow(layout: Layout, arrow: Arrow, bends: list[tuple[float, float]]) -> str:
