@@ -9,6 +9,7 @@ other processes too, and what compares them never opens the file again.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import itemgetter
 from zlib import crc32
 
 from cubinspec.compare.digest import digest
@@ -58,6 +59,8 @@ _NO_DATA = INFO_TYPES | {codes.SHT_CUDA_CALLGRAPH, codes.SHT_CUDA_PROTOTYPE}
 _CAPSULES = frozenset((codes.SHT_CUDA_CAPMERC,))
 #: Sections that are no part of a function, whatever they name.
 _NO_PARTS = _TABLES | _CAPSULES
+#: Of a section header: where the name is.
+_name_place = itemgetter(0)
 #: Bytes of the number of a section.
 _INDEX_BYTES = 4
 #: Value of a stack that nobody can know; one that the file does not state is ``None``.
@@ -134,6 +137,9 @@ _REGISTERS, _SHARED, _CODE_SIZE, _CODE = map(
     _PLACES.__getitem__, ("registers", "shared", "code_size", "code")
 )
 _BARRIERS, _MAX_NTID, _REQNTID = map(_PLACES.__getitem__, ("barriers", "max_ntid", "reqntid"))
+#: What notes say, by names and bytes of their sections; a library has most many times.
+_notes: dict[tuple[tuple[str, bytes], ...], dict[str, str]] = {}
+_MAX_NOTES = 1 << 8
 #: The values of a function of which nothing was read.
 _NOTHING: list[Any] = [None] * len(READ)
 #: Bytes of code that are looked at first; shorter code is known by its digest at once.
@@ -239,9 +245,9 @@ def _outline(elf: Elf, function: Function, name: str, place: int) -> FunctionFac
     info = function.info_bytes
     if find_shape(info)[0] is None:
         _ = function.launch  # raises where attributes are cut off
-    code = elf.section_view(index)[start : start + size]
     read = [*_NOTHING]
     read[_REGISTERS], read[_SHARED], read[_CODE_SIZE] = function.registers, function.shared, size
+    code = elf.section_view(index)[start : start + size]
     if size > _HEAD_BYTES:
         head = crc32(code[:_HEAD_BYTES])
         return FunctionFacts(name, function.kind, tuple(read), (b"", ()), place, head)
@@ -252,7 +258,7 @@ def _outline(elf: Elf, function: Function, name: str, place: int) -> FunctionFac
 def _check_names(elf: Elf) -> None:
     """See that all sections have names, though few of them are read."""
     names = elf.shstrtab.data
-    last, *_ = max(elf.section_rows, default=(0,))
+    last = max(map(_name_place, elf.section_rows), default=0)
     if not names.endswith(b"\0") or last >= len(names):
         _ = elf.section_names  # raises
 
@@ -632,6 +638,23 @@ class ImageReader:
 
 def notes_of(cubin: Cubin) -> dict[str, str]:
     """What the notes of an image say, by their names."""
+    elf = cubin.elf
+    key = tuple(
+        [
+            (elf.section_name(index), elf.section_bytes(index))
+            for index, row in enumerate(elf.section_rows)
+            if row[1] == codes.SHT_NOTE
+        ]
+    )
+    notes = _notes.get(key)
+    if notes is None:
+        if len(_notes) >= _MAX_NOTES:
+            _notes.clear()
+        notes = _notes[key] = _read_notes(cubin)
+    return notes
+
+
+def _read_notes(cubin: Cubin) -> dict[str, str]:
     notes = {}
     for note in cubin.notes:
         words = (note.tool_name, note.tool_version, note.tool_branch, note.arguments)

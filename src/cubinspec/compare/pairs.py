@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from itertools import count, repeat
+from itertools import count
 from operator import itemgetter
 
 from cubinspec.compare.changes import function_changes, image_changes, noise_changes
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from cubinspec.model.cubin import Cubin
     from cubinspec.model.function import Function
     from cubinspec.model.symbol import SymbolList
+    from cubinspec.reader.elf import Buffer, SectionRow
 
     #: Tells by the mangled name whether a function is wanted.
     Wants = Callable[[str], bool]
 
-#: Bytes of code in which most code that changed differs.
-_FIRST_BYTES = 512
+#: The parts of a function of which its code is all.
+_NONE: list[int] = []
 #: Sections whose bytes name symbols by their numbers, or texts by their places.
 _NAMING_TYPES = UNIFIED_ENTRY_TYPES | {codes.SHT_CUDA_METADATA}
 
@@ -242,11 +243,17 @@ class _Looks:
 
     def __init__(self, old: ImageReader, new: ImageReader) -> None:
         self.readers: tuple[ImageReader, ImageReader] = old, new
-        self._rows = old.cubin.elf.section_rows, new.cubin.elf.section_rows
-        self._data = old.cubin.elf.data, new.cubin.elf.data
+        self._old_rows: list[SectionRow] = old.cubin.elf.section_rows
+        self._new_rows: list[SectionRow] = new.cubin.elf.section_rows
+        self._old_data: Buffer = old.cubin.elf.data
+        self._new_data: Buffer = new.cubin.elf.data
         self._names = old.cubin.elf.shstrtab.data, new.cubin.elf.shstrtab.data
         self._same_texts = self._names[0] == self._names[1]
-        self._moved = old.relocations, new.relocations
+        self._old_moved: dict[int, list[int]] = old.relocations
+        self._new_moved: dict[int, list[int]] = new.relocations
+        self._old_parts: dict[int, list[int]] = old.parts
+        self._new_parts: dict[int, list[int]] = new.parts
+        self._has_capsules: bool = bool(old.capsules or new.capsules)
         #: Whether a number means the same symbol in both.
         self._same_symbols = _have_same_symbols(old, new)
 
@@ -260,81 +267,68 @@ class _Looks:
         """
         if not pairs:
             return []
-        heads = [_heads([pair[side] for pair in pairs]) for side in (0, 1)]
-        same = [
-            pair for pair, head, head_too in zip(pairs, *heads, strict=True) if head == head_too
-        ]
-        old, new = self.readers
-        same = self._of_same_code(same)
-        if old.relocations or new.relocations:
-            same = [pair for pair in same if self._same_relocations(*pair)]
-        same = self._of_same_parts(same, renamed=renamed)
-        same = self._of_same_attributes(same)
-        if old.capsules or new.capsules:
-            same = [pair for pair in same if self._same_capsule(pair[0].name, pair[1].name)]
-        if len(same) == len(pairs):
-            return []
-        left = {id(one) for one, _ in same}
-        return [pair for pair in pairs if id(pair[0]) not in left]
-
-    def _of_same_code(
-        self, pairs: list[tuple[Function, Function]]
-    ) -> list[tuple[Function, Function]]:
-        """Those with the same code; in doubt a pair is left out."""
-        rows, rows_too = self._rows
-        data, data_too = self._data
+        heads, heads_too = [_heads([pair[side] for pair in pairs]) for side in (0, 1)]
         found = []
-        for pair in pairs:
-            _, _, _, code, start, size = pair[0].row
-            _, _, _, code_too, start_too, _ = pair[1].row
-            _, kind, flags, _, at, whole, _, _, align, _ = rows[code]
-            _, kind_too, flags_too, _, at_too, whole_too, _, _, align_too, _ = rows_too[code_too]
-            if (
-                kind != kind_too
-                or flags != flags_too
-                or align != align_too
-                or start + size > whole
-                or start_too + size > whole_too
-            ):
-                continue
-            at += start
-            at_too += start_too
-            some = min(size, _FIRST_BYTES)
-            if bytes(data[at : at + some]) != bytes(data_too[at_too : at_too + some]):
-                continue
-            body = bytes(data[at : at + size])
-            # reading the facts reports a section that is cut off
-            same = body == bytes(data_too[at_too : at_too + size])
-            if same and len(body) == size and occupies_file(kind, flags):
+        for pair, head, head_too in zip(pairs, heads, heads_too, strict=True):
+            one, other = pair
+            if head != head_too or not self._is_same(one, other, renamed):
                 found.append(pair)
         return found
+
+    def _is_same(self, one: Function, other: Function, renamed: bool) -> bool:
+        """Whether two functions with the same numbers are the same; in doubt it says no."""
+        _, _, _, code, start, size = one.row
+        _, _, _, code_too, start_too, _ = other.row
+        _, kind, flags, _, at, whole, _, _, align, _ = self._old_rows[code]
+        _, kind_too, flags_too, _, at_too, whole_too, _, _, align_too, _ = self._new_rows[code_too]
+        if (
+            kind != kind_too
+            or flags != flags_too
+            or align != align_too
+            or start + size > whole
+            or start_too + size > whole_too
+            or not occupies_file(kind, flags)
+        ):
+            return False
+        at += start
+        at_too += start_too
+        body = bytes(self._old_data[at : at + size])
+        # reading the facts reports a section that is cut off
+        if len(body) != size or body != bytes(self._new_data[at_too : at_too + size]):
+            return False
+        moves = code in self._old_moved or code_too in self._new_moved
+        if moves and not self._same_relocations(one, other):
+            return False
+        if not self._same_attributes(one, other) or not self._same_parts(one, other, renamed):
+            return False
+        if not self._has_capsules:
+            return True
+        name = one.name
+        return self._same_capsule(name, other.name if renamed else name)
 
     def same_code(self, one: Function, other: Function) -> bool:
         """Whether code of the same size is the same; in doubt it says no."""
         _, _, _, code, start, size = one.row
         _, _, _, code_too, start_too, _ = other.row
-        rows, rows_too = self._rows
-        _, kind, flags, _, at, whole, _, _, _, _ = rows[code]
-        _, kind_too, flags_too, _, at_too, whole_too, _, _, _, _ = rows_too[code_too]
+        _, kind, flags, _, at, whole, _, _, _, _ = self._old_rows[code]
+        _, kind_too, flags_too, _, at_too, whole_too, _, _, _, _ = self._new_rows[code_too]
         if start + size > whole or start_too + size > whole_too:
             return False
         at += start
         at_too += start_too
-        data, data_too = self._data
-        body = bytes(data[at : at + size])
+        body = bytes(self._old_data[at : at + size])
         return (
             # reading the facts reports a section that is cut off
             len(body) == size
-            and body == bytes(data_too[at_too : at_too + size])
+            and body == bytes(self._new_data[at_too : at_too + size])
             and occupies_file(kind, flags)
             and occupies_file(kind_too, flags_too)
         )
 
     def _same_bytes(self, at: int, at_too: int, size: int) -> bool:
-        one, other = self._data
-        body = bytes(one[at : at + size])
+        body = bytes(self._old_data[at : at + size])
         # reading the facts reports a section that is cut off
-        return len(body) == size and body == bytes(other[at_too : at_too + size])
+        return len(body) == size and body == bytes(self._new_data[at_too : at_too + size])
 
     def _same_relocations(self, one: Function, other: Function) -> bool:
         old, new = self.readers
@@ -354,8 +348,8 @@ class _Looks:
         return self._same_symbols and all(map(self._same_section, tables, tables_too))
 
     def _same_section(self, index: int, index_too: int) -> bool:
-        _, kind, flags, _, at, size, _, _, align, entry = self._rows[0][index]
-        row = self._rows[1][index_too]
+        _, kind, flags, _, at, size, _, _, align, entry = self._old_rows[index]
+        row = self._new_rows[index_too]
         _, kind_too, flags_too, _, at_too, size_too, _, _, align_too, entry_too = row
         return (
             kind == kind_too
@@ -368,35 +362,28 @@ class _Looks:
 
     def same_parts(self, one: Function, other: Function) -> bool:
         """Whether constants and the like are the same, and the headers of all other sections."""
-        return bool(self._of_same_parts([(one, other)], renamed=True))
+        _, _, _, code, _, _ = one.row
+        _, _, _, code_too, _, _ = other.row
+        return self._same_headers(code, code_too) and self._same_parts(one, other, True)
 
-    def _of_same_parts(
-        self, pairs: list[tuple[Function, Function]], *, renamed: bool
-    ) -> list[tuple[Function, Function]]:
-        """Those for which :meth:`same_parts`; in doubt a pair is left out."""
-        old, new = self.readers
-        parts_of, parts_of_too = old.parts.get, new.parts.get
-        found = []
-        for pair in pairs:
-            one, other = pair
-            _, _, _, code, _, _ = one.row
-            _, _, _, code_too, _, _ = other.row
-            parts, parts_too = parts_of(code, ()), parts_of_too(code_too, ())
-            if (
-                len(parts) == len(parts_too)
-                and one.owns_section == other.owns_section
-                and self._same_headers(code, code_too)
-            ):
-                owners = self._owners(one, other) if renamed and parts else None
-                if all(map(self._same_part, parts, parts_too, repeat(owners))):
-                    found.append(pair)
-        return found
+    def _same_parts(self, one: Function, other: Function, renamed: bool) -> bool:
+        """Whether constants and the like are the same; the names of the functions may differ."""
+        _, _, _, code, _, _ = one.row
+        _, _, _, code_too, _, _ = other.row
+        parts, parts_too = self._old_parts.get(code, _NONE), self._new_parts.get(code_too, _NONE)
+        if len(parts) != len(parts_too) or bool(one.owned_code) != bool(other.owned_code):
+            return False
+        owners = self._owners(one, other) if renamed and parts else None
+        for index, index_too in zip(parts, parts_too, strict=True):
+            if not self._same_part(index, index_too, owners):
+                return False
+        return True
 
     def _same_part(self, index: int, index_too: int, owners: tuple[bytes, bytes] | None) -> bool:
         """Whether one section beside the code is the same; attributes are looked at elsewhere."""
-        row, row_too = self._rows[0][index], self._rows[1][index_too]
-        name, kind, flags, _, at, size, _, _, align, entry = row
-        name_too, kind_too, flags_too, _, at_too, size_too, _, _, align_too, entry_too = row_too
+        name, kind, flags, _, at, size, _, _, align, entry = self._old_rows[index]
+        row = self._new_rows[index_too]
+        name_too, kind_too, flags_too, _, at_too, size_too, _, _, align_too, entry_too = row
         if kind != kind_too or flags != flags_too or align != align_too:
             return False
         if owners is not None:
@@ -408,16 +395,19 @@ class _Looks:
             return True
         if size != size_too or entry != entry_too:
             return False
-        if occupies_file(kind, flags) and not self._same_bytes(at, at_too, size):
-            return False
-        moved, moved_too = self._moved
+        if occupies_file(kind, flags):
+            body = bytes(self._old_data[at : at + size])
+            # reading the facts reports a section that is cut off
+            if len(body) != size or body != bytes(self._new_data[at_too : at_too + size]):
+                return False
+        moved, moved_too = self._old_moved, self._new_moved
         return (index not in moved and index_too not in moved_too) or self._same_tables(
             moved.get(index), moved_too.get(index_too)
         )
 
     def _same_headers(self, index: int, index_too: int) -> bool:
-        _, kind, flags, _, _, _, _, _, align, _ = self._rows[0][index]
-        _, kind_too, flags_too, _, _, _, _, _, align_too, _ = self._rows[1][index_too]
+        _, kind, flags, _, _, _, _, _, align, _ = self._old_rows[index]
+        _, kind_too, flags_too, _, _, _, _, _, align_too, _ = self._new_rows[index_too]
         return kind == kind_too and flags == flags_too and align == align_too
 
     def _same_name(self, at: int, at_too: int) -> bool:
@@ -442,26 +432,21 @@ class _Looks:
         tail, tail_too = tails
         return names[at:end].removesuffix(tail) == names_too[at_too:end_too].removesuffix(tail_too)
 
-    def _of_same_attributes(
-        self, pairs: list[tuple[Function, Function]]
-    ) -> list[tuple[Function, Function]]:
-        """Those with the same attributes; in doubt a pair is left out."""
-        if not pairs:
-            return []
-        (info, info_too) = (function.table.info.get for function in pairs[0])
-        found = []
-        for pair in pairs:
-            one, other = pair
-            _, _, _, code, _, _ = one.row
-            _, _, _, code_too, _, _ = other.row
-            index, index_too = info(code), info_too(code_too)
-            if not one.owns_section or (index is None and index_too is None):
-                found.append(pair)
-            elif index is not None and index_too is not None:
-                body, body_too = self._info(0, index), self._info(1, index_too)
-                if len(body) == len(body_too) and self._same_streams(one, other, body, body_too):
-                    found.append(pair)
-        return found
+    def _same_attributes(self, one: Function, other: Function) -> bool:
+        """Whether two functions have the same attributes; in doubt it says no."""
+        code, code_too = one.owned_code, other.owned_code
+        if not code:
+            return True
+        index, index_too = one.table.info.get(code), other.table.info.get(code_too)
+        if index is None or index_too is None:
+            return index is index_too
+        _, _, _, _, at, size, _, _, _, _ = self._old_rows[index]
+        _, _, _, _, at_too, size_too, _, _, _, _ = self._new_rows[index_too]
+        if size != size_too:
+            return False
+        body = bytes(self._old_data[at : at + size])
+        body_too = bytes(self._new_data[at_too : at_too + size])
+        return len(body) == len(body_too) and self._same_streams(one, other, body, body_too)
 
     def _same_streams(self, one: Function, other: Function, body: bytes, body_too: bytes) -> bool:
         if self._same_symbols and body == body_too:
@@ -474,10 +459,6 @@ class _Looks:
         return stream_of(one.info_index, one.table.symbols) == stream_of(
             other.info_index, other.table.symbols
         )
-
-    def _info(self, side: int, index: int) -> bytes:
-        _, _, _, _, at, size, _, _, _, _ = self._rows[side][index]
-        return bytes(self._data[side][at : at + size])
 
     def _same_capsule(self, name: str, name_too: str) -> bool:
         old, new = self.readers
@@ -501,9 +482,8 @@ class _Looks:
         )
 
     def _is_settled(self, index: int, index_too: int) -> bool:
-        rows, rows_too = self._rows
-        _, kind, _, _, _, size, _, _, _, _ = rows[index]
-        _, _, _, _, _, size_too, _, _, _, _ = rows_too[index_too]
+        _, kind, _, _, _, size, _, _, _, _ = self._old_rows[index]
+        _, _, _, _, _, size_too, _, _, _, _ = self._new_rows[index_too]
         if size != size_too or not self._same_headers(index, index_too):
             return True
         old, new = self.readers
@@ -518,7 +498,7 @@ class _Looks:
         """Whether all notes are the same; in doubt it says no."""
         old, new = (reader.notes for reader in self.readers)
         return len(old) == len(new) and all(
-            self._same_name(self._rows[0][index][0], self._rows[1][index_too][0])
+            self._same_name(self._old_rows[index][0], self._new_rows[index_too][0])
             and self._same_section(index, index_too)
             for index, index_too in zip(old, new, strict=True)
         )
