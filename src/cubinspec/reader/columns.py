@@ -20,6 +20,11 @@ class Rows:
     def __init__(self, columns: Sequence[Sequence[int]]) -> None:
         self.columns: Sequence[Sequence[int]] = columns
 
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, ...]]) -> Rows:
+        """The columns of rows."""
+        return cls([*zip(*rows, strict=True)] or [()])
+
     def __len__(self) -> int:
         return len(self.columns[0])
 

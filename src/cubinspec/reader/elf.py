@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from cubinspec.files import ClosedBytes
+    from cubinspec.reader.columns import Rows
 
     Buffer = bytes | memoryview | FileBytes | ClosedBytes
     # Of a fixed length they would be taken apart and put together again wherever a compiled module
@@ -616,7 +617,7 @@ class Elf:
                 break
         return rows
 
-    def symbol_table(self, index: int) -> Sequence[SymbolRow]:
+    def symbol_table(self, index: int) -> Rows:
         """:meth:`symbol_rows` in a tenth of the memory, each row made when it is asked for."""
         from cubinspec.reader.columns import Rows  # only the emitter asks for columns
 
@@ -624,8 +625,8 @@ class Elf:
             record = records.SYMBOL_64
             columns = split(record, self._whole_rows(index, record, "symbols"))
             if SHN_XINDEX not in columns[3]:
-                return Rows(columns)  # type: ignore[return-value]
-        return self.symbol_rows(index)
+                return Rows(columns)
+        return Rows.of(self.symbol_rows(index))
 
     def _shndx_table(self, index: int) -> int | None:
         """The section with the extended indices of the symbol table in section ``index``."""

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from cubinspec.reader.elf import Buffer
     from cubinspec_writer.emitter.model import Description
     from cubinspec_writer.emitter.plan import Plan
-    from cubinspec_writer.emitter.symbols import SymbolRow
+    from cubinspec_writer.emitter.symbols import SymbolRow, SymbolRows
 
 #: Bodies that ``decode`` has already shown to be complete.
 _LOSSLESS = frozenset(
@@ -272,10 +272,10 @@ class _Checker:
         return planner
 
     def _check_symbols(self, planner: Planner, history: History) -> Planner:
-        if self._has_same_symbols(planner):
+        if self._has_same_symbols(planner, history):
             return planner
         self._pin_names(planner.strtab_offsets, history)
-        if self._has_same_symbols(planner):
+        if self._has_same_symbols(planner, history):
             return planner
         order = self._symbol_order(planner.symbol_rows)
         if order is not None:
@@ -288,10 +288,10 @@ class _Checker:
         planner.prepare(self.source.symbol_rows)
         return planner
 
-    def _has_same_symbols(self, planner: Planner) -> bool:
+    def _has_same_symbols(self, planner: Planner, history: History) -> bool:
         """Number the symbols, and say whether they are those of the file."""
         try:
-            is_same = planner.prepare(self.source.symbol_rows)
+            is_same = planner.prepare(self.source.symbol_rows, history.symtab)
         except CubinError:
             is_same = False  # a name is missing: the table is kept as it is
         return is_same or not self.source.symtab
@@ -305,7 +305,7 @@ class _Checker:
                 self.draft.symbol_places[at] = place
                 self.reasons.append("place of a symbol name")
 
-    def _symbol_order(self, computed: Sequence[SymbolRow]) -> list[int] | None:
+    def _symbol_order(self, computed: SymbolRows) -> list[int] | None:
         """Positions in the computed table that give the table of the file; ``None`` if none do."""
         rows = self.source.symbol_rows
         places: dict[SymbolRow, list[int]] = {}

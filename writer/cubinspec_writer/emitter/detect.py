@@ -158,7 +158,8 @@ def first_global(source: Source, producer: Producer) -> int:
             table = source.elf.find_section(SHT_CUDA_MERC_SYMTAB) or 0
             return min(max(source.sh_info[table], 1), len(rows))
         if info == len(rows):
-            for at, (_, st_info, *_) in enumerate(rows):
+            _, infos, _, _, _, _ = rows.columns
+            for at, st_info in enumerate(infos):
                 if st_info >> ST_BIND_SHIFT == STB_GLOBAL:
                     return at
     return min(max(info + producer.info_is_last_local, 1), len(rows))

@@ -11,11 +11,13 @@ of them as entries (``entries``).
 
 from __future__ import annotations
 
-from itertools import groupby, starmap
+from _operator import is_not
+from itertools import compress, pairwise, starmap
 
 from cubinspec.errors import BadStructureError
 from cubinspec.format.sections import info_target
 from cubinspec.gc_pause import GcPaused
+from cubinspec.reader.columns import Rows
 from cubinspec_generated.producers import PRODUCERS
 from cubinspec_writer.emitter import bodies, kinds
 from cubinspec_writer.emitter.entries import DroppedNames, Entry, of_symbol, symbol_number
@@ -30,6 +32,7 @@ from cubinspec_writer.emitter.model import (
 )
 from cubinspec_writer.emitter.packed import Packed
 from cubinspec_writer.emitter.runs import BlobRun, InfoRun, RelocationRun, Run
+from cubinspec_writer.emitter.symbols import NO_SYMBOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +42,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.entries import DroppedRow
     from cubinspec_writer.emitter.kinds import Kind
     from cubinspec_writer.emitter.model import Body, Fill
-    from cubinspec_writer.emitter.symbols import SymbolRow
 
     #: A body, packed or not, the bytes of a ``Blob``, or the run that a section belongs to.
     Content = Body | Packed | bytes | Run
@@ -138,7 +140,7 @@ class Draft:
         self.made_as: dict[int, str] = {}
         self.exceptions: dict[int, Exceptions] = {}
         self.symbol_names: Sequence[str] = ()
-        self.symbol_rows: Sequence[SymbolRow] = ()
+        self.symbol_rows: Rows = NO_SYMBOLS
         self.in_globals: dict[int, bool] = {}
         self.symbol_places: dict[int, int] = {}
         self.dropped: DroppedNames = DroppedNames()
@@ -227,10 +229,16 @@ class Draft:
             for n, s in enumerate(symbols)
             if s.exceptions is not None and "st_name" in s.exceptions.pins
         }
-        self.symbol_rows = [
-            (0, s.st_info, s.st_other, self.index(s.section), s.st_value, s.st_size)
-            for s in symbols
-        ]
+        self.symbol_rows = Rows(
+            [
+                [0] * len(symbols),
+                [symbol.st_info for symbol in symbols],
+                [symbol.st_other for symbol in symbols],
+                [self.index(symbol.section) for symbol in symbols],
+                [symbol.st_value for symbol in symbols],
+                [symbol.st_size for symbol in symbols],
+            ]
+        )
 
     def _entries(self, objects: Iterable[Section | Symbol | Dropped]) -> list[Entry]:
         indices, symbols = self.indices, self.symbol_objects
@@ -304,11 +312,10 @@ class Draft:
     def kind_runs(self) -> list[tuple[Kind, int, int]]:
         """Neighbours of one kind: the kind, the first number, and the number behind the last."""
         if self._kind_runs is None:
-            self._kind_runs = []
-            at = 0
-            for kind, run in groupby(self.kinds):
-                start, at = at, at + len([*run])
-                self._kind_runs.append((kind, start, at))
+            kinds = self.kinds
+            starts = [*compress(range(1, len(kinds)), map(is_not, kinds, kinds[1:]))]
+            starts = [*([0] if kinds else []), *starts, len(kinds)]
+            self._kind_runs = [(kinds[start], start, stop) for start, stop in pairwise(starts)]
         return self._kind_runs
 
     @property
@@ -351,7 +358,8 @@ class Draft:
         """Whether a symbol refers to a section, and not only to a number that is an index too."""
         if self.symbol_objects:
             return isinstance(self.symbol_objects[number].section, Section)
-        return 0 < self.symbol_rows[number][3] <= len(self.names)
+        _, _, _, indices, _, _ = self.symbol_rows.columns
+        return 0 < indices[number] <= len(self.names)
 
     def ranks(self) -> list[int]:
         """Ranks of the sections in the index order."""

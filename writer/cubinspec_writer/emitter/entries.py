@@ -16,15 +16,13 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import NewType
 
-    Entry = NewType("Entry", int)
     #: Offset of a name in ``.strtab``, and how many steps behind it.
     Position = tuple[int, int]
     #: The fields of a ``Dropped``: name, in_shstrtab, made_as, erased.
     DroppedRow = tuple[str, bool, str | None, int]
-else:
-    Entry = int
+
+Entry = int
 
 
 def of_symbol(number: int) -> Entry:
@@ -52,36 +50,38 @@ _OF_SECTION = (True, None, 0)
 
 
 class DroppedNames:
-    """The rows of dropped names; of most of them only the name has to be kept."""
+    """The rows of dropped names; of most of them only the name has to be kept.
 
-    __slots__ = ("_names", "_others")
+    Attributes:
+        names: of all.
+        others: the rest of the rows that are not like most.
+    """
+
+    __slots__ = ("names", "others")
 
     def __init__(self) -> None:
-        self._names: list[str] = []
-        #: The rest of the rows that are not like most.
-        self._others: dict[int, tuple[bool, str | None, int]] = {}
+        self.names: list[str] = []
+        self.others: dict[int, tuple[bool, str | None, int]] = {}
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self.names)
 
     def __getitem__(self, at: int) -> DroppedRow:
-        return (self._names[at], *self._others.get(at, _OF_SECTION))
+        return (self.names[at], *self.others.get(at, _OF_SECTION))
 
     def __iter__(self) -> Iterator[DroppedRow]:
-        others = self._others
-        for at, name in enumerate(self._names):
-            yield (name, *others[at]) if at in others else (name, True, None, 0)
+        return map(self.__getitem__, range(len(self.names)))
 
     def append(self, dropped: DroppedRow) -> None:
         """Add one."""
-        name, *others = dropped
-        if tuple(others) != _OF_SECTION:
-            self._others[len(self._names)] = dropped[1:]
-        self._names.append(name)
+        name, in_shstrtab, made_as, erased = dropped
+        if made_as is not None or erased or not in_shstrtab:
+            self.others[len(self.names)] = in_shstrtab, made_as, erased
+        self.names.append(name)
 
     def add_sections(self, names: Iterable[str]) -> None:
         """Add the names of sections that were made under these names."""
-        self._names += names
+        self.names += names
 
 
 #: The offset in front of all names.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import filterfalse
 
 from cubinspec.format.sections import RELOCATION_TYPES, SHNDX
-from cubinspec_generated.codes import SHN_UNDEF, ST_BIND_SHIFT, STB_GLOBAL, STT_SECTION
+from cubinspec_generated.codes import ST_BIND_SHIFT, STB_GLOBAL, STT_SECTION
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter.entries import (
     BEFORE_ALL,
@@ -126,6 +126,7 @@ class History:
     def _place_locals(self, split: int, entries: list[Entry]) -> None:
         """Place local symbols: at their name, or right behind their predecessor in the table."""
         draft, symtab, positions = self.draft, self.symtab, self.positions
+        _, infos, _, _, _, _ = draft.symbol_rows.columns
         own_place = self._own_place
         is_placed = None not in positions.offsets
         for at in range(1, min(split, len(symtab))):
@@ -138,7 +139,7 @@ class History:
             else:
                 place = own_place(draft.symbol_names[at])
                 position = behind(positions.of(symtab[at - 1])) if place is None else (place, 0)
-                if draft.symbol_rows[at][1] >> ST_BIND_SHIFT == STB_GLOBAL:
+                if infos[at] >> ST_BIND_SHIFT == STB_GLOBAL:
                     draft.in_globals[at] = False
             positions.put(entry, position)
             entries.append(entry)
@@ -154,6 +155,7 @@ class History:
             the others, and where they stand.
         """
         draft, positions = self.draft, self.positions
+        _, infos, _, _, _, _ = draft.symbol_rows.columns
         globals_: list[Entry] = []
         found: list[Position] = []
         position = positions.of(self.symtab[split - 1]) if split else (BEFORE_ALL, 0)
@@ -167,7 +169,7 @@ class History:
             else:
                 position = place, 0
                 if place < self._last_section:
-                    if draft.symbol_rows[number][1] >> ST_BIND_SHIFT != STB_GLOBAL:
+                    if infos[number] >> ST_BIND_SHIFT != STB_GLOBAL:
                         draft.in_globals[number] = True
                     positions.put(entry, position)
                     entries.append(entry)
@@ -407,24 +409,26 @@ class History:
     def _find_section_symbols(self) -> None:
         """Find the symbols that the layout makes."""
         draft = self.draft
-        rows, names = draft.symbol_rows, draft.names
-        section_entries = draft.section_entries
+        names, section_entries = draft.names, draft.section_entries
+        _, infos, others, indices, values, sizes = draft.symbol_rows.columns
         count = 0 if draft.producer.table_first else len(names)
-        has_symbol = bytearray(len(names))
-        symtab = self.symtab = symbol_entries(len(rows))
-        for at, (_, info, other, shndx, value, size) in enumerate(rows):
-            if info == STT_SECTION and SHN_UNDEF < shndx <= count and not (other or value or size):
-                number = shndx - 1
-                if not has_symbol[number] and names[number] == draft.symbol_names[at]:
-                    has_symbol[number] = True
-                    symtab[at] = section_entries[number]
-        usual = bytearray()
+        has_symbol = [False] * len(names)
+        symtab = self.symtab = symbol_entries(len(infos))
+        for at, info in enumerate(infos):
+            if info != STT_SECTION or others[at] or values[at] or sizes[at]:
+                continue
+            number = indices[at] - 1
+            is_free = 0 <= number < count and not has_symbol[number]
+            if is_free and names[number] == draft.symbol_names[at]:
+                has_symbol[number] = True
+                symtab[at] = section_entries[number]
+        usual: list[bool] = []
         for kind, start, stop in draft.kind_runs:
-            usual += bytes((kind.has_symbol,)) * (stop - start)
+            usual += [kind.has_symbol] * (stop - start)
         if usual != has_symbol:
             for number, wanted in enumerate(has_symbol):
                 if wanted != usual[number]:
-                    draft.has_symbol[number] = bool(wanted)
+                    draft.has_symbol[number] = wanted
 
     # -- corrections -----------------------------------------------------------------------------
 

@@ -7,7 +7,8 @@ the rules once for each kind.
 
 from __future__ import annotations
 
-from itertools import groupby
+from _operator import ne, or_
+from itertools import compress, pairwise
 
 from cubinspec.format import layout
 from cubinspec.format import sections as rules
@@ -216,9 +217,9 @@ def find(
     # sections of one type are mostly of one kind: that of the last of the type with a function
     latest: dict[tuple[int, int], tuple[str, Kind]] = {}
     found: list[Kind] = []
-    for key, run in groupby(zip(types, flags, strict=True)):
-        start = len(found)
-        of_type = names[start : start + len([*run])]
+    for start, stop in pairwise([*_run_starts(types, flags), len(names)]):
+        key = types[start], flags[start]
+        of_type = names[start:stop]
         for at, name in enumerate(of_type):
             if key in latest:
                 prefix, kind = latest[key]
@@ -242,6 +243,12 @@ def find(
                     break
             found.append(kind)
     return found
+
+
+def _run_starts(types: Sequence[int], flags: Sequence[int]) -> list[int]:
+    """Where neighbours of one type and the same flags begin."""
+    others = map(or_, map(ne, types, types[1:]), map(ne, flags, flags[1:]))
+    return [*([0] if types else []), *compress(range(1, len(types)), others)]
 
 
 def _is_prefix_of_all(prefix: str, names: Sequence[str]) -> bool:

@@ -33,9 +33,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cubinspec_writer.emitter.entries import Entry
     from cubinspec_writer.emitter.model import Description, Section, Symbol
     from cubinspec_writer.emitter.strings import Candidates
-    from cubinspec_writer.emitter.symbols import SymbolRow
+    from cubinspec_writer.emitter.symbols import SymbolRows
 
 
 class Planner:
@@ -121,7 +122,7 @@ class Planner:
     # -- symbols ---------------------------------------------------------------------------------
 
     @property
-    def symbol_rows(self) -> Sequence[SymbolRow]:
+    def symbol_rows(self) -> SymbolRows:
         """The rows of ``.symtab``, with real section indices."""
         return self.symtab.rows
 
@@ -129,18 +130,18 @@ class Planner:
         """Number the symbols, whether or not the file has a symbol table."""
         self.symtab.number(self.strtab_offsets)
 
-    def prepare(self, expected: Sequence[SymbolRow] = ()) -> bool:
+    def prepare(self, expected: SymbolRows = (), known: Sequence[Entry] = ()) -> bool:
         """Number the symbols of a file with a symbol table; the sizes depend on them.
 
         Args:
-            expected: rows that may come out; if they do, no others are made.
+            expected, known: see :meth:`.symtab.Symtab.number`.
 
         Returns:
             whether they came out.
         """
         if "symtab" not in self._computed:
             return not expected
-        return self.symtab.number(self.strtab_offsets, expected)
+        return self.symtab.number(self.strtab_offsets, expected, known)
 
     # -- sections --------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cubinspec_writer.emitter.draft import Draft
     from cubinspec_writer.emitter.model import Section
-    from cubinspec_writer.emitter.symbols import SymbolRow
+    from cubinspec_writer.emitter.symbols import SymbolRows
 
 
 def refuse(reason: str, field: str) -> NoReturn:
@@ -95,7 +95,7 @@ class Plan:
         offsets: Sequence[int],
         sizes: Sequence[int],
         tables_at: tuple[int, int],
-        symbol_rows: Sequence[SymbolRow],
+        symbol_rows: SymbolRows,
         tables: dict[str, bytes],
         ehdr: tuple[int, ...],
         segment_rows: list[tuple[int, ...]],
@@ -108,7 +108,7 @@ class Plan:
         self.offsets: Sequence[int] = offsets
         self.sizes: Sequence[int] = sizes
         self.tables_at: tuple[int, int] = tables_at
-        self.symbol_rows: Sequence[SymbolRow] = symbol_rows
+        self.symbol_rows: SymbolRows = symbol_rows
         self.tables: dict[str, bytes] = tables
         self.ehdr: tuple[int, ...] = ehdr
         self.segment_rows: list[tuple[int, ...]] = segment_rows

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import chain, compress
+from _operator import add, le, lt
+from itertools import compress
 
 from cubinspec.errors import CubinError
 from cubinspec.format.sections import NO_BYTES_TYPES, occupies_file
@@ -11,14 +12,16 @@ from cubinspec.reader.elf import Elf
 from cubinspec_generated import records
 from cubinspec_generated.codes import SHT_CUDA_RESERVED_SHARED, SHT_STRTAB, SHT_SYMTAB
 from cubinspec_writer.emitter.model import Fill
+from cubinspec_writer.emitter.symbols import NO_SYMBOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from cubinspec.reader.columns import Rows
     from cubinspec.reader.elf import Buffer
     from cubinspec_writer.emitter.strings import Candidates
-    from cubinspec_writer.emitter.symbols import SymbolRow
+    from cubinspec_writer.emitter.symbols import SymbolRows
 
 
 class Source:
@@ -89,7 +92,7 @@ class Source:
             if self.strtab_index
             else StringTable(b"\0", 0, file, ".strtab")
         )
-        self.symbol_rows: Sequence[SymbolRow] = ()
+        self.symbol_rows: Rows = NO_SYMBOLS
         self.symbol_names: list[str] = []
         self.places = string_offsets(self.strtab.data, self.section_places)
 
@@ -117,12 +120,11 @@ class Source:
         """Read the symbols, where there are any; whether they are well formed."""
         try:
             if self.symtab:
-                self.symbol_rows = self.elf.symbol_table(self.symtab)
-                offsets = [name for name, _, _, _, _, _ in self.symbol_rows]
-                self.symbol_names = _names_at(self.places, self.strtab, offsets)
-                check_null_symbol(self.symbol_rows)
+                rows = self.elf.symbol_table(self.symtab)
+                check_null_symbol(rows)
+                self.symbol_names = _names_at(self.places, self.strtab, rows.columns[0])
+                self.symbol_rows = rows
         except CubinError:
-            self.symbol_rows, self.symbol_names = (), []
             return False
         return True
 
@@ -133,12 +135,11 @@ class Source:
     def fills(self) -> list[Fill]:
         """Bytes outside of all sections and headers that are not zero."""
         data, count = self.data, len(self.names)
+        stored = [kind not in NO_BYTES_TYPES for kind in self.sh_type]
         if SHT_CUDA_RESERVED_SHARED in self.types:
-            stored = [*map(occupies_file, self.sh_type, self.sh_flags)]
-        elif NO_BYTES_TYPES.isdisjoint({*self.sh_type[1:]}):
-            stored = [False, *[True] * (count - 1)]
-        else:
-            stored = [kind not in NO_BYTES_TYPES for kind in self.sh_type]
+            for at, kind in enumerate(self.sh_type):
+                if kind == SHT_CUDA_RESERVED_SHARED:
+                    stored[at] = occupies_file(kind, self.sh_flags[at])
         if self.elf.is_64:
             section, segment = records.SECTION_HEADER_64.size, records.PROGRAM_HEADER_64.size
         else:
@@ -149,19 +150,17 @@ class Source:
         )
         others = [(start, length) for start, length in tables if length]
 
-        def spans() -> Iterator[tuple[int, int]]:
-            sections = zip(self.sh_offset, self.sh_size, strict=True)
-            return chain([(0, self.ehsize)], compress(sections, stored), others)
-
+        starts = [0, *compress(self.sh_offset, stored), *[start for start, _ in others]]
+        sizes = [self.ehsize, *compress(self.sh_size, stored), *[size for _, size in others]]
         found: list[Fill] = []
-        for at, start in gaps(spans, len(data)):
+        for at, start in gaps(starts, sizes, len(data)):
             content = bytes(data[at:start])
             if content.count(0) != len(content):
                 found.append(Fill(at, content))
         return found
 
 
-def check_null_symbol(rows: Sequence[SymbolRow]) -> None:
+def check_null_symbol(rows: SymbolRows) -> None:
     """Refuse a symbol table without its null symbol.
 
     Raises:
@@ -182,25 +181,17 @@ def _names_at(places: dict[str, int], table: StringTable, offsets: Sequence[int]
         return [*map(table.get, offsets)]
 
 
-def gaps(spans: Callable[[], Iterable[tuple[int, int]]], size: int) -> Iterator[tuple[int, int]]:
-    """Start and end of each part of the file that no span covers, in order.
+def gaps(starts: list[int], sizes: list[int], size: int) -> Iterator[tuple[int, int]]:
+    """Start and end of each part of a file that no span covers, in order.
 
     Args:
-        spans: gives offset and size of everything; in most files each stands behind the one before.
+        starts, sizes: of the spans; in most files each stands behind the one before.
         size: of the file.
     """
-    end = 0
-    is_ascending = True
-    for start, length in chain(spans(), [(size, 0)]):
-        is_ascending &= start >= end
-        end = start + length
-    if is_ascending:
-        ends: Iterable[int] = (start + length for start, length in spans())
-        starts: Iterable[int] = (start for start, _ in spans())
-    else:
+    ends = [0, *map(add, starts, sizes)]
+    behind = [*starts, size]
+    if not all(map(le, ends, behind)):
         # nothing lies between the n-th end and the start after it if that is not the smaller one
-        ends = sorted([start + length for start, length in spans()])
-        starts = sorted([start for start, _ in spans()])
-    for at, start in zip(chain([0], ends), chain(starts, [size]), strict=True):
-        if start > at:
-            yield at, start
+        ends.sort()
+        behind = [*sorted(starts), size]
+    return compress(zip(ends, behind, strict=True), map(lt, ends, behind))

@@ -169,8 +169,13 @@ def section_names(
     again = {number for number, is_last in draft.deferred.items() if is_last}
     for number in (*draft.made_as, *again):
         column[number] = None
-    for name, in_shstrtab, made_as, erased in draft.dropped:
-        column.append((None if made_as else name) if in_shstrtab and not erased else "")
+    dropped: list[str | None] = [*draft.dropped.names]
+    for at, (in_shstrtab, made_as, erased) in draft.dropped.others.items():
+        if not in_shstrtab or erased:
+            dropped[at] = ""
+        elif made_as:
+            dropped[at] = None
+    column += dropped
     column += [""] * len(draft.symbol_names)
     for at in table.add_column(column, entries):
         entry = entries[at]
@@ -274,7 +279,11 @@ def symbol_names(draft: Draft, candidates: Candidates) -> tuple[bytes, dict[str,
     for at in table.add_column(at_once, draft.history):
         entry = draft.history[at]
         if draft.is_dropped(entry):
-            table.erase(draft.dropped_row(entry)[3])
+            dropped, _, made_as, erased = draft.dropped_row(entry)
+            if erased:
+                table.erase(erased)
+            else:
+                table.add(made_as or dropped)
         elif draft.is_deferred(entry):
             if not draft.kinds[entry].is_mercury:
                 last[entry] = draft.names[entry]
@@ -285,11 +294,8 @@ def symbol_names(draft: Draft, candidates: Candidates) -> tuple[bytes, dict[str,
             if draft.producer.bank_relocations_first and name.startswith(NAMED_BEHIND_RELOCATIONS):
                 _add_relocations_of(table, draft, at, at_once)
             table.add(name, room)
-    for entry in draft.symbols:
-        if is_symbol(entry):
-            table.add(draft.symbol_names[symbol_number(entry)])
-            continue
-        name, _, _, erased = draft.dropped_row(entry)
+    for at in table.add_column(at_once, draft.symbols):
+        name, _, _, erased = draft.dropped_row(draft.symbols[at])
         if erased:
             table.erase(erased)
         else:
@@ -315,8 +321,11 @@ def _named_at_once(draft: Draft) -> tuple[list[str | None], list[str]]:
         last += names if kind.is_deferred and not kind.is_mercury else none
     for number in (*draft.made_as, *draft.deferred):
         at_once[number], last[number] = None, ""
-    for name, _, made_as, erased in draft.dropped:
-        at_once.append(None if erased else made_as or name)
+    dropped: list[str | None] = [*draft.dropped.names]
+    for at, (_, made_as, erased) in draft.dropped.others.items():
+        if made_as or erased:
+            dropped[at] = None
+    at_once += dropped
     last += [""] * (len(draft.dropped) + len(draft.symbol_names))
     return [*at_once, *reversed(draft.symbol_names)], last
 
@@ -334,16 +343,18 @@ def _add_relocations_of(
     table: _TableBuilder, draft: Draft, at: int, at_once: list[str | None]
 ) -> None:
     """Name the relocation section of a constant bank, if it is the next in the history."""
-    count = len(draft.names)
     bank = draft.made_name(draft.history[at])
     for behind in range(at + 1, len(draft.history)):
         entry = draft.history[behind]
         name, room = at_once[entry], 0
-        if name is None and entry < count:
+        if name is None and draft.is_dropped(entry):
+            dropped, _, made_as, erased = draft.dropped_row(entry)
+            name = None if erased else made_as or dropped
+        elif name is None:
             if draft.is_deferred(entry):
                 continue
             name, room = _first_name(draft, entry)
-        elif name == "" and 0 <= entry < count:
+        elif name == "" and 0 <= entry < len(draft.names):
             continue  # deferred, too
         if name is not None and name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):
             table.add(name, room)

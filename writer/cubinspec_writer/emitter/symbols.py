@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
     #: ``st_name``, ``st_info``, ``st_other``, ``st_shndx``, ``st_value``, ``st_size``
     SymbolRow = tuple[int, ...]
+    SymbolRows = Rows | Sequence[SymbolRow]
+
+
+#: The rows of a file without symbols.
+NO_SYMBOLS = Rows([()] * len(records.SYMBOL_64.format.lstrip("<")))
 
 
 class MercurySymbol(ValueObject):
@@ -128,7 +133,7 @@ def _is_far(symbol: MercurySymbol, index: int) -> bool:
     return index > SHN_LORESERVE and (is_of_section or index not in (SHN_ABS, SHN_COMMON))
 
 
-def encode_symbols(rows: Sequence[SymbolRow], is_64: bool) -> bytes | bytearray:
+def encode_symbols(rows: SymbolRows, is_64: bool) -> bytes | bytearray:
     """A symbol table from rows in ELF64 field order."""
     if isinstance(rows, Rows) and is_64:
         return join(records.SYMBOL_64, rows.columns)

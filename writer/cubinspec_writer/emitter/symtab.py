@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from _operator import not_
+from itertools import compress
+
 from cubinspec.format.sections import SHNDX, STUB, TEXT, UFT, UFT_REL
-from cubinspec.reader.columns import Rows
 from cubinspec_generated.codes import (
     ET_EXEC,
     SHN_LORESERVE,
@@ -20,11 +22,11 @@ from cubinspec_writer.emitter.plan import refuse
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     from cubinspec_writer.emitter.draft import Draft
     from cubinspec_writer.emitter.entries import Entry
-    from cubinspec_writer.emitter.symbols import SymbolRow
+    from cubinspec_writer.emitter.symbols import SymbolRow, SymbolRows
 
 
 class Symtab:
@@ -53,18 +55,25 @@ class Symtab:
     def __init__(self, draft: Draft) -> None:
         self.draft: Draft = draft
         self.entries: list[Entry | None] = []
-        self.rows: Sequence[SymbolRow] = []
+        self.rows: SymbolRows = []
         self.num_local: int = 0
         self.num_deferred: int = 0
         self.functions: list[int] = []
         self.is_expected = False
 
-    def number(self, places: dict[str, int], expected: Sequence[SymbolRow] = ()) -> bool:
+    def number(
+        self,
+        places: dict[str, int],
+        expected: SymbolRows = (),
+        known: Sequence[Entry] = (),
+    ) -> bool:
         """Number the symbols and make their rows.
 
         Args:
             places: the place of every name in ``.strtab``.
             expected: rows that may come out; if they do, they are kept and no others are made.
+            known: what stands at each index if these are the symbols of the draft itself: a section
+                where the row is that of its symbol.
 
         Returns:
             whether they came out.
@@ -81,11 +90,10 @@ class Symtab:
             self.is_expected = self.rows == [*expected]
         else:
             self.entries = entries
-            if len(expected) == len(entries):
-                made = self._make_rows(entries, places)
-                self.is_expected = all(map(tuple.__eq__, made, expected))
+            self.is_expected = bool(known) and self._are_own(entries, places, known)
             if not self.is_expected:
                 self.rows = [*self._make_rows(entries, places)]
+                self.is_expected = self.rows == [*expected]
         if self.is_expected:
             self.rows = expected
         return self.is_expected
@@ -93,30 +101,60 @@ class Symtab:
     def _order(self) -> list[Entry | None]:
         """Section symbols and locals as they were made, globals, symbols of deferred sections."""
         draft = self.draft
-        kinds, wanted, deferred = draft.kinds, draft.has_symbol, draft.deferred
-        in_globals, own = draft.in_globals, draft.symbol_rows
-        found: list[Entry | None] = [None]
-        last: list[Entry] = []
-        named_early: list[Entry] = []
-        count = len(kinds)
-        for entry in draft.history:
-            if entry >= count:
-                continue
-            if entry >= 0:
-                kind = kinds[entry]
-                if wanted.get(entry, kind.has_symbol) if wanted else kind.has_symbol:
-                    is_last = kind.is_deferred or entry in deferred
-                    (last if is_last and draft.is_deferred(entry) else found).append(entry)
-            else:
-                number = ~entry
-                is_global = in_globals.get(number, own[number][1] >> ST_BIND_SHIFT == STB_GLOBAL)
-                (named_early if is_global else found).append(entry)
+        # by entry: whether its symbol is among the first, the last, and the globals
+        is_first: list[bool] = []
+        is_last: list[bool] = []
+        for kind, start, stop in draft.kind_runs:
+            is_first += [kind.has_symbol and not kind.is_deferred] * (stop - start)
+            is_last += [kind.has_symbol and kind.is_deferred] * (stop - start)
+        for number in {*draft.has_symbol, *draft.deferred, *draft.made_as}:
+            is_wanted, is_late = draft.wants_symbol(number), draft.is_deferred(number)
+            is_first[number], is_last[number] = is_wanted and not is_late, is_wanted and is_late
+        _, infos, _, _, _, _ = draft.symbol_rows.columns
+        is_global = [info >> ST_BIND_SHIFT == STB_GLOBAL for info in infos]
+        for number, is_among in draft.in_globals.items():
+            is_global[number] = is_among
+        is_global.reverse()
+        none = [False] * len(draft.dropped)
+        is_first += [*none, *map(not_, is_global)]
+        is_last += [*none, *[False] * len(is_global)]
+        history = draft.history
+        found: list[Entry | None] = [None, *compress(history, map(is_first.__getitem__, history))]
         self.num_local = len(found)
-        self.num_deferred = len(last)
-        found += named_early
+        is_early = [*[False] * len(draft.names), *none, *is_global]
+        found += compress(history, map(is_early.__getitem__, history))
         found += [entry for entry in draft.symbols if entry < 0]
-        found += last
+        self.num_deferred = -len(found)
+        found += compress(history, map(is_last.__getitem__, history))
+        self.num_deferred += len(found)
         return found
+
+    def _are_own(
+        self, entries: list[Entry | None], places: dict[str, int], known: Sequence[Entry]
+    ) -> bool:
+        """Whether the rows of these entries are those of the draft.
+
+        Args:
+            known: what stands at each index there: a section where the row is that of its symbol.
+        """
+        draft = self.draft
+        in_order: list[Any] = entries[1:]
+        if in_order != known[1:] or draft.null_value:
+            return False
+        named = [*draft.names, *[""] * len(draft.dropped), *reversed(draft.symbol_names)]
+        found: list[Any] = [0, *map(places.get, map(named.__getitem__, in_order))]
+        for number, place in draft.symbol_places.items():
+            found[number] = place
+        own_places, infos, _, indices, _, _ = draft.symbol_rows.columns
+        if found != [*own_places]:
+            return False
+        functions = self.functions = [0] * (len(draft.names) + 1)
+        for at, info in enumerate(infos):
+            if info & ST_TYPE_MASK == STT_FUNC:
+                index = indices[at]
+                if self._is_of(draft.symbol_names[at], index):
+                    functions[index] = functions[index] or at
+        return True
 
     def _make_rows(
         self, entries: list[Entry | None], places: dict[str, int]
@@ -125,10 +163,7 @@ class Symtab:
         pinned, names = draft.symbol_places, draft.names
         numbers = [~entry for entry in entries if entry is not None and entry < 0]
         own, own_names = draft.symbol_rows, draft.symbol_names
-        # Rows of columns are made faster together.
-        own_rows: Iterator[SymbolRow] = (
-            own.take(numbers) if isinstance(own, Rows) else map(own.__getitem__, numbers)
-        )
+        own_rows = own.take(numbers)  # faster than one by one
         functions = self.functions = [0] * (len(draft.names) + 1)
         for at, entry in enumerate(entries):
             if entry is None:
