@@ -6,6 +6,7 @@
 
 #[cfg(target_os = "linux")]
 mod memory;
+mod untracked;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
@@ -59,6 +60,71 @@ fn texts<'py>(
     })
 }
 
+/// A field of a table: how many bytes it has, and whether it can be negative.
+type Field = (usize, bool);
+
+/// The fields of a layout like `<IQq`, which is little-endian.
+fn fields(layout: &str) -> Option<Vec<Field>> {
+    let field = |letter: char| match letter {
+        'i' => Some((4, true)),
+        'q' => Some((8, true)),
+        _ => Some((*sizes(&format!("<{letter}"))?.first()?, false)),
+    };
+    layout.strip_prefix('<')?.chars().map(field).collect()
+}
+
+/// The number in a field, in 64 bits.
+fn value(bytes: &[u8], is_signed: bool) -> Option<u64> {
+    Some(match *bytes {
+        [a] => u64::from(a),
+        [a, b] => u64::from(u16::from_le_bytes([a, b])),
+        [a, b, c, d] if is_signed => i64::from(i32::from_le_bytes([a, b, c, d])).cast_unsigned(),
+        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+        [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        _ => return None,
+    })
+}
+
+/// The rows of a table. A field that is as in the row before is the same object.
+#[pyfunction]
+fn rows<'py>(table: &Bound<'py, PyBytes>, layout: &str) -> Option<Bound<'py, PyList>> {
+    calm(|| {
+        let py = table.py();
+        let fields = fields(layout)?;
+        let width: usize = fields.iter().map(|(size, _)| size).sum();
+        let bytes = table.as_bytes();
+        if bytes.len().checked_rem(width)? != 0 {
+            return None;
+        }
+        let mut before: Vec<Option<(u64, Bound<'py, PyAny>)>> = vec![None; fields.len()];
+        let mut values = Vec::with_capacity(fields.len());
+        let mut found = Vec::with_capacity(bytes.len().checked_div(width)?);
+        for record in bytes.chunks_exact(width) {
+            let mut rest = record;
+            for ((size, is_signed), before) in fields.iter().zip(&mut before) {
+                let (field, behind) = rest.split_at_checked(*size)?;
+                rest = behind;
+                let value = value(field, *is_signed)?;
+                let object = match before {
+                    Some((old, object)) if *old == value => object.clone(),
+                    _ => {
+                        let object = if *is_signed {
+                            value.cast_signed().into_pyobject(py).ok()?.into_any()
+                        } else {
+                            value.into_pyobject(py).ok()?.into_any()
+                        };
+                        *before = Some((value, object.clone()));
+                        object
+                    }
+                };
+                values.push(object);
+            }
+            found.push(untracked::tuple(py, values.drain(..))?);
+        }
+        PyList::new(py, found).ok()
+    })
+}
+
 /// The last rows of records, by their place and their bytes. Kernels have the same records at the
 /// same places, so that most rows are made once. There is one for each hash, so that a file made to
 /// have equal hashes costs rows, not time.
@@ -95,7 +161,7 @@ fn row<'py>(
         rest = behind;
     }
     values.push(PyBytes::new(py, rest).into_any());
-    PyTuple::new(py, values).ok()
+    untracked::tuple(py, values.into_iter())
 }
 
 /// The first record of the bytes: its size is in the last field of its head, if the first one says
@@ -162,5 +228,5 @@ fn expect(bytes: usize) {
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{expect, streams, texts};
+    use super::{expect, rows, streams, texts};
 }

@@ -8,8 +8,8 @@
 //! to its host, a huge page takes milliseconds to come again, more than it saves. Arenas behind them
 //! come with all their small pages at once, which takes less time than a fault for each.
 //!
-//! This is the only part with `unsafe`: it calls functions of C that have no safe form. Pages and
-//! bytes here are those of the system, not of a file format.
+//! `unsafe` is here for functions of C that have no safe form. Pages and bytes are those of the
+//! system, not of a file format.
 #![allow(unsafe_code)]
 
 use std::ffi::c_void;

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -68,6 +70,39 @@ def test_names_are_the_same(names: list[str], places: list[int], is_whole: bool)
     if found is not None:
         assert found == [StringTable(table, 0, "file", "field").get(place) for place in places]
         assert twin is None or twin == found
+
+
+@needs_native
+@given(
+    st.sampled_from(["<B", "<HB", "<IIQQQQIIQQ", "<IBBHQQ", "<QIIq", "<QII", "<IIi"]),
+    st.integers(0, 12),
+    st.sampled_from([b"", b"\xff", b"\x80\0"]),
+    st.data(),
+)
+def test_rows_are_the_same(layout: str, count: int, fill: bytes, data: st.DataObject) -> None:
+    record = struct.Struct(layout)
+    size = count * record.size
+    table = data.draw(st.binary(min_size=size, max_size=size) if not fill else st.just(fill))
+    table = (table * size)[:size]
+    assert bulk.native is not None
+    assert bulk.native.rows(table, layout) == [*record.iter_unpack(table)]
+    assert bulk.rows(table, record) == without_native(lambda: bulk.rows(table, record))
+
+
+@needs_native
+def test_rows_that_are_not_regular_are_left_to_python() -> None:
+    assert bulk.native is not None
+    for layout in ("<", "<4s", "<BBH7s", "BB", "<d"):
+        assert bulk.native.rows(bytes(32), layout) is None
+    with pytest.raises(struct.error):
+        bulk.rows(bytes(7), struct.Struct("<I"))
+
+
+@needs_native
+def test_rows_are_not_looked_at_for_cycles() -> None:
+    rows = bulk.rows(bytes(64), struct.Struct("<I"))
+    (stream,) = bulk.streams([raw_record(EIFMT_SVAL, 1, 4, b"1234")]) or []
+    assert not any(map(gc.is_tracked, [*rows, *stream]))
 
 
 @needs_native

@@ -5,6 +5,7 @@ work, the functions in Python below, and a test compares both. What is irregular
 the caller goes through the table step by step, and finds out what is wrong.
 
 * ``texts``: names of a string table
+* ``rows``: the rows of a table
 * ``streams``: the records of attribute streams
 * ``expect``: huge pages for a process that is about to make many objects
 """
@@ -17,6 +18,7 @@ from cubinspec_generated.records import INFO_RECORD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from struct import Struct
     from types import ModuleType
 
     from cubinspec.format.attributes import InfoRow
@@ -57,6 +59,19 @@ def _cut(table: bytes, places: list[int]) -> list[str] | None:
     starts = map(add, accumulate(map(len, names), initial=0), count())
     found = list(map(dict(zip(starts, names, strict=False)).get, places))
     return None if None in found else found  # type: ignore[return-value]
+
+
+def rows(table: bytes, record: Struct) -> list[tuple[int, ...]]:
+    """The rows of a table of integers.
+
+    Raises:
+        struct.error: they are no whole rows.
+    """
+    if native is not None:
+        found: list[tuple[int, ...]] | None = native.rows(table, record.format)
+        if found is not None:
+            return found
+    return [*record.iter_unpack(table)]
 
 
 def streams(bodies: list[bytes]) -> list[list[InfoRow]] | None:

@@ -74,6 +74,8 @@ _SYMBOL_SHIFT_32: Final = 8
 #: Where `e_machine` stands.
 _MACHINE: Final = EI_NIDENT + 2
 _MACHINE_END: Final = _MACHINE + 2
+#: Tables from this size on are worth loading the native module.
+_LARGE_TABLE: Final = 1 << 13
 #: Parts of a file up to this size are held a second time while their sections are cut out.
 _WHOLE_BYTES: Final = 64 << 20
 #: Fields of section rows, and of symbol rows: a function of C, as compiled loops box each number.
@@ -101,6 +103,15 @@ def is_cubin_header(head: bytes) -> bool:
         and head[EI_DATA] == ELFDATA2LSB
         and head[_MACHINE:_MACHINE_END] == EM_CUDA.to_bytes(2, "little")
     )
+
+
+def _rows(record: Struct, table: bytes) -> list[tuple[int, ...]]:
+    """The rows of a table."""
+    if len(table) < _LARGE_TABLE:
+        return list(record.iter_unpack(table))
+    from cubinspec.format.bulk import rows  # large tables only
+
+    return rows(table, record)
 
 
 class Elf:
@@ -366,8 +377,7 @@ class Elf:
         """All section headers, index 0 included."""
         rows = self._section_rows
         if rows is None:
-            record, raw = self._section_table()
-            rows = list(record.iter_unpack(raw))
+            rows = _rows(*self._section_table())
             self._check_overlap(map(_size_of, rows), rows)
             self._section_rows = rows
         return rows
@@ -603,7 +613,8 @@ class Elf:
 
     def _read_symbols(self, index: int) -> list[SymbolRow]:
         if self.is_64:
-            rows: list[SymbolRow] = list(self.rows_of(index, records.SYMBOL_64, "symbols"))
+            record = records.SYMBOL_64
+            rows: list[SymbolRow] = _rows(record, self._whole_rows(index, record, "symbols"))
         else:
             rows = [
                 (name, info, other, shndx, value, size)
@@ -682,7 +693,7 @@ class Elf:
         counts = [len(body) // record.size for body in bodies]
         if any(map(record.size.__rmod__, map(len, bodies))):
             return None
-        split: list[Any] = list(record.iter_unpack(b"".join(bodies)))
+        split: list[Any] = _rows(record, b"".join(bodies))
         found, at = [], 0
         for count in counts:
             found.append(split[at : at + count])
