@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.machinery
+import inspect
 import os
 import shutil
 import subprocess
@@ -26,6 +28,7 @@ from tools.package.compile_hook import (
     crate_licenses,
     native,
 )
+from tools.package.docstrings import docstrings, documented
 
 ROOT = Path(__file__).parents[2]
 #: Of several suffixes the one that every platform has in common.
@@ -60,6 +63,49 @@ def test_what_runs_here_is_compiled_when_it_should_be(tmp_path: Path) -> None:
         file = importlib.import_module(name).__file__
         assert file is not None
         assert file.endswith(EXTENSION) == expected, file
+
+
+def test_compiled_modules_have_their_docstrings(tmp_path: Path) -> None:
+    folder = packages(tmp_path)
+    seen = 0
+    for path in chosen(folder, hook()["compile"]):
+        source = ast.parse((folder / path).read_text())
+        name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        module = importlib.import_module(name)
+        for (owner, entry), text in docstrings(source).items():
+            if entry.startswith("__"):
+                continue  # what Python says of all of that name
+            thing = getattr(module, owner) if owner else module
+            thing = inspect.getattr_static(thing, entry) if entry else thing
+            assert inspect.getdoc(thing) == text, (name, owner, entry)
+            seen += 1
+    assert seen > 500
+
+
+def test_docstrings_in_c() -> None:
+    texts = {("", ""): 'Of "m".', ("_A", ""): "Of \\ ü?", ("_A", "p"): "p", ("", "f"): "f"}
+    source = """\
+static PyGetSetDef m____A_getseters[] = {
+    {"p", (getter)get, NULL, NULL, NULL},
+    {"q", (getter)get, NULL, NULL, NULL},
+PyTypeObject CPyType_m____A_template_ = {
+    .tp_doc = PyDoc_STR("_A(x=\\'a\\')\\n--\\n\\n"),
+static PyMethodDef mmodule_methods[] = {
+    {"f", PyDoc_STR(NULL)},
+static struct PyModuleDef mmodule = {
+    PyModuleDef_HEAD_INIT, "m", NULL, /* docstring */
+"""
+    assert documented(source, {"m": texts}).splitlines() == [
+        "static PyGetSetDef m____A_getseters[] = {",
+        '    {"p", (getter)get, NULL, "p", NULL},',
+        '    {"q", (getter)get, NULL, NULL, NULL},',
+        "PyTypeObject CPyType_m____A_template_ = {",
+        """    .tp_doc = PyDoc_STR("_A(x=\\'a\\')\\n--\\n\\nOf \\\\ \\303\\274\\?"),""",
+        "static PyMethodDef mmodule_methods[] = {",
+        '    {"f", PyDoc_STR("f")},',
+        "static struct PyModuleDef mmodule = {",
+        '    PyModuleDef_HEAD_INIT, "m", "Of \\"m\\".", /* docstring */',
+    ]
 
 
 def test_every_group_of_compiled_modules_has_a_reason() -> None:

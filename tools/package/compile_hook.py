@@ -32,13 +32,18 @@ LEVEL = "CUBINSPEC_COMPILE_LEVEL"
 #: Run in a folder with the packages and nothing else that setuptools could take for its own.
 _SCRIPT = """\
 import sys
+from pathlib import Path
 from setuptools import setup
 from mypyc.build import mypycify
-level, flags, *words = sys.argv[1:]
+tools, level, flags, *words = sys.argv[1:]
+sys.path.insert(0, tools)
+from docstrings import document
 made = mypycify(words, opt_level=level, debug_level="0", group_name="cubinspec")
 for module in made:
     module.extra_compile_args += flags.split()
     if module.name == "cubinspec__mypyc":
+        names = [word for word in words if word.endswith(".py")]
+        document(Path(), names, *map(Path, module.sources))
         module.sources.append("start.c")
 setup(
     name="compiled", packages=[], py_modules=[], ext_modules=made,
@@ -98,7 +103,8 @@ def compiled(root: Path, packages: list[str], rows: list[Mapping[str, Any]], fol
         shutil.copytree(root / package, folder / Path(package).name, ignore=left_out)
     shutil.copy(root / NATIVE_SOURCE / "start.c", folder)
     flags = "" if sys.platform == "win32" else _FLAGS
-    words = [os.environ.get(LEVEL, "3"), flags, *_TYPES, *chosen(folder, rows)]
+    tools = str(root / "tools" / "package")
+    words = [tools, os.environ.get(LEVEL, "3"), flags, *_TYPES, *chosen(folder, rows)]
     command = [sys.executable, "-c", _SCRIPT, *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
