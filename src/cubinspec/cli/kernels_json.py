@@ -117,7 +117,11 @@ def _reasons(cubin: Cubin, functions: FunctionList) -> dict[int, dict[str, Any]]
     """The reasons why stacks are not known, by the places of the functions."""
     # before the device link, more stacks can be unknown than those that the file calls unknown
     is_open = cubin.header.is_relocatable and not cubin.knows_all_stacks()
-    if not is_open and None not in [function.stack for function in functions]:
+    if not functions:
+        return {}
+    # all functions are of one half of the file, which one table is about
+    stacks = functions[0].table.stacks([function.symbol_index for function in functions])
+    if not is_open and None not in stacks:
         return {}
     from cubinspec.report.stack import reason_record, reasons_of
 

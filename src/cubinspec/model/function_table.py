@@ -279,12 +279,15 @@ class FunctionTable:
         return self._elf.between(offset, end)
 
     def launch(self, code: int) -> Launch:
-        """What these attributes say of a launch.
+        """What the attributes of the function that owns this code section say of a launch.
 
         Raises:
             CubinError: they are cut off.
         """
-        body = self.info_bytes(code)
+        return self.launch_of(code, self.info_bytes(code))
+
+    def launch_of(self, code: int, body: bytes) -> Launch:
+        """:meth:`launch`, for who has the attributes already."""
         shape, number = find_shape(body)
         if shape is None:
             index = self.info.get(code, 0)
@@ -298,6 +301,11 @@ class FunctionTable:
                 _launches.clear()
             found = _launches[key] = Launch(shape, body)
         return found
+
+    def stacks(self, symbols: list[int]) -> list[int | None]:
+        """The stacks of the functions with these symbols."""
+        least, frame = self._min_stack, self._frame
+        return [stack_of(least.get(number), frame.get(number)) for number in symbols]
 
     def numbers(self, symbol_index: int, code: int, barriers: int | None) -> Numbers:
         """The figures of the function with this symbol that owns this code section, or none.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cubinspec.format.packing import words
 from cubinspec.model.function import attribute_names, numbers_dict
 
 TYPE_CHECKING = False
@@ -73,19 +74,22 @@ class KernelTexts:
         Args:
             reason: text of ``stack_unknown``.
         """
-        numbers = function.numbers
+        table, code = function.table, function.owned_code
+        body = table.info_bytes(code)
+        launch = table.launch_of(code, body)
+        numbers = table.numbers(function.symbol_index, code, launch.barriers)
         first = self._numbers.get(numbers)
         if first is None:
             text = self._encode(numbers_dict(numbers))[1:-1]
             first = _keep(self._numbers, numbers, text)
-        launch = function.launch
         texts = self._launches.get(launch)
         if texts is None:
             texts = _keep(self._launches, launch, self._launch_texts(function))
         middle, last = texts
-        exits = str(function.exit_offsets).replace(" ", "")
+        start, stop = launch.exits
+        exits = str(words(body[start:stop])).replace(" ", "")
         return (
-            f'{first},{middle},"code_size":{function.code_size},"exit_offsets":{exits},'
+            f'{first},{middle},"code_size":{function.row[5]},"exit_offsets":{exits},'
             f'"stack_unknown":{reason},{last}'
         )
 
