@@ -10,6 +10,7 @@ mod untracked;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+use std::collections::HashMap;
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -125,6 +126,34 @@ fn rows<'py>(table: &Bound<'py, PyBytes>, layout: &str) -> Option<Bound<'py, PyL
     })
 }
 
+#[pyfunction]
+fn string_table<'py>(
+    names: &Bound<'py, PyList>,
+) -> Option<(Bound<'py, PyBytes>, Bound<'py, PyList>)> {
+    calm(|| {
+        let py = names.py();
+        let names: Vec<_> = names
+            .iter()
+            .map(|name| name.cast_into::<PyString>().ok())
+            .collect();
+        let mut table = vec![0];
+        let mut known: HashMap<&str, usize> = HashMap::with_capacity(names.len());
+        let mut places = Vec::with_capacity(names.len());
+        for name in &names {
+            let name = name.as_ref()?.to_str().ok()?;
+            let place = *known.entry(name).or_insert_with(|| {
+                let place = table.len();
+                table.extend_from_slice(name.as_bytes());
+                table.push(0);
+                place
+            });
+            places.push(if name.is_empty() { 0 } else { place });
+        }
+        let places = PyList::new(py, places).ok()?;
+        Some((PyBytes::new(py, &table), places))
+    })
+}
+
 /// The last rows of records, by their place and their bytes. Kernels have the same records at the
 /// same places, so that most rows are made once. There is one for each hash, so that a file made to
 /// have equal hashes costs rows, not time.
@@ -228,5 +257,5 @@ fn expect(bytes: usize) {
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{expect, rows, streams, texts};
+    use super::{expect, rows, streams, string_table, texts};
 }

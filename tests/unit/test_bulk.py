@@ -119,6 +119,19 @@ def test_names_that_are_not_regular_are_left_to_python() -> None:
 
 
 @needs_native
+@given(NAMES)
+def test_string_tables_are_the_same(names: list[str]) -> None:
+    assert bulk.string_table(names) == without_native(lambda: bulk.string_table(names))
+
+
+def test_equal_names_stand_once() -> None:
+    names = ["b", "", "a", "b", "\u00e4", "", "c"]
+    table = b"\0b\0\0a\0\xc3\xa4\0c\0"
+    assert bulk.string_table(names) == (table, [1, 0, 4, 1, 6, 0, 9])
+    assert bulk.string_table([]) == (b"\0", [])
+
+
+@needs_native
 @given(st.lists(RECORDS, max_size=8))
 def test_records_are_the_same(bodies: list[bytes]) -> None:
     assert bulk.streams(bodies) == without_native(lambda: bulk.streams(bodies))

@@ -6,12 +6,14 @@ the caller goes through the table step by step, and finds out what is wrong.
 
 * ``texts``: names of a string table
 * ``rows``: the rows of a table
+* ``string_table``: a string table, and where its names stand
 * ``streams``: the records of attribute streams
 * ``expect``: huge pages for a process that is about to make many objects
 """
 
 from __future__ import annotations
 
+from cubinspec.format.strings import build
 from cubinspec.limits import LONG_STRING
 from cubinspec_generated.codes import EIFMT_SVAL
 from cubinspec_generated.records import INFO_RECORD
@@ -72,6 +74,16 @@ def rows(table: bytes, record: Struct) -> list[tuple[int, ...]]:
         if found is not None:
             return found
     return [*record.iter_unpack(table)]
+
+
+def string_table(names: list[str]) -> tuple[bytes, list[int]]:
+    """The string table with these names, and the offset of each; see ``strings.build_columns``."""
+    if native is not None:
+        found: tuple[bytes, list[int]] | None = native.string_table(names)
+        if found is not None:
+            return found
+    table, places = build(names)
+    return table, [*map(places.__getitem__, names)]
 
 
 def streams(bodies: list[bytes]) -> list[list[InfoRow]] | None:

@@ -5,7 +5,8 @@ tails (``.text.k`` does not stand inside ``.rel.text.k``); a reader takes any of
 are not UTF-8 are surrogates in a text, so that nothing is lost.
 
 * reading: ``StringTable`` (checked, for one offset or many), ``string_offsets`` (all names)
-* building: ``build`` (names in their order), ``starts`` (where each will stand)
+* building: ``build`` (names in their order, and the offset of each), ``build_columns`` (the same
+  for many names), ``starts`` (where each will stand)
 * text and bytes: ``encode``, ``decode``, ``length``
 """
 
@@ -72,6 +73,13 @@ def build(names: list[str]) -> tuple[bytes, dict[str, int]]:
     table = b"\0%b\0" % raw if places else b"\0"
     places[""] = 0
     return table, places
+
+
+def build_columns(names: list[str]) -> tuple[bytes, list[int]]:
+    """:func:`build` with the offsets in the order of the names, equal ones included."""
+    from cubinspec.format.bulk import string_table  # writers only
+
+    return string_table(names)
 
 
 def empty_name(table: bytes) -> int:

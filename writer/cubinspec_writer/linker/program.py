@@ -18,7 +18,7 @@ from cubinspec_writer.linker.write import direct
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from cubinspec_writer.linker.inputs.host import KernelFilter
@@ -145,15 +145,17 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
         family = sass_family()  # rule T8
     candidates = gathered.candidates
     splitter = RecordSplitter()
-    sass = [_read(c, splitter, mercury=False) for c in candidates]
+    is_last = family.mercury_half is None
+    sass = [
+        _read(c, splitter, mercury=False) for c in (_used_up(candidates) if is_last else candidates)
+    ]
     if any(obj.is_extensible for obj in sass):
         from cubinspec_writer.linker.inputs.extensible import check_extensible
 
         check_extensible(sass, options, family)
     code = []
     if family.mercury_half is not None:
-        code = [_read(c, splitter, mercury=True) for c in candidates]
-    candidates.clear()  # the tables of the files are not needed any more
+        code = [_read(c, splitter, mercury=True) for c in _used_up(candidates)]
     if family.mercury_half is None:
         half = LinkState(Job(options, family, index, toolkit), sass, diagnostics, kernels)
         run_passes(half)
@@ -191,6 +193,13 @@ def _tell_of_options(options: LinkOptions, diagnostics: Diagnostics) -> None:
             "Option '--preserve-relocs' is not fully implemented for gpu archtecture "
             f"'{options.arch}' and may not work as expected"
         )
+
+
+def _used_up(candidates: list[Candidate]) -> Iterator[Candidate]:
+    """All candidates, each of which is let go with its tables before the next one is taken."""
+    candidates.reverse()
+    while candidates:
+        yield candidates.pop()
 
 
 def _read(candidate: Candidate, splitter: RecordSplitter, *, mercury: bool) -> InputObject:

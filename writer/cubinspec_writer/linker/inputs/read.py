@@ -8,7 +8,7 @@ is brought into today's form by `older`.
 from __future__ import annotations
 
 from cubinspec.errors import BadStructureError, NotCubinError
-from cubinspec.format.packing import sm_of
+from cubinspec.format.packing import sm_of, split
 from cubinspec.format.sections import occupies_file
 from cubinspec.format.targets import family_of
 from cubinspec.reader.elf import Elf
@@ -49,6 +49,7 @@ from cubinspec_generated.codes import (
     SHT_PROGBITS,
     SHT_REL,
     SHT_RELA,
+    SHT_STRTAB,
     SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
     ST_BIND_SHIFT,
@@ -58,7 +59,6 @@ from cubinspec_generated.codes import (
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.rows import (
     CallGraph,
-    InReloc,
     InRelocs,
     InSection,
     InSymbol,
@@ -97,6 +97,8 @@ _PASSED_OVER: Final = frozenset(
 )
 #: Offsets into a capsule count bytes of Mercury code, so the section's size is no limit.
 _LARGEST_OFFSET: Final = (1 << 32) - 1
+#: Tables that the reader has, so that no copy of them is kept.
+_READ_TABLES: Final[tuple[int, ...]] = (SHT_STRTAB, SHT_SYMTAB)
 #: Sections stand one behind the other, so a file is read in pieces of this size.
 _PIECE: Final = 1 << 16
 
@@ -249,8 +251,12 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
         elf.check_bodies()
     data: Any = elf.data
     piece, piece_at, piece_size = b"", 0, 0
-    # Sections that are not in the file, by type first: few are of such a type.
-    empty = {(kind, flags) for kind, flags, _ in kinds if not occupies_file(kind, flags)}
+    # Sections whose bytes are not taken, by type first: few are of such a type.
+    empty = {
+        (kind, flags)
+        for kind, flags, _ in kinds
+        if not occupies_file(kind, flags) or (kind in _READ_TABLES and not flags)
+    }
     empty_types = {kind for kind, _ in empty}
     sections: list[InSection] = []
     for name, row in zip(elf.section_names, rows, strict=True):
@@ -355,28 +361,22 @@ def _is_alignment(sh_type: int, align: int) -> bool:
 
 
 def _relocs(elf: Elf, obj: InputObject) -> list[InRelocs]:
-    """All relocations, in section order; the rows of all sections of a type are split at once."""
+    """All relocations, in section order; those of all sections of a type are checked at once."""
     found: list[InRelocs] = []
-    num_sections = len(obj.sections)
+    num_sections, num_symbols = len(obj.sections), len(obj.symbols)
     for is_rela, sh_type in ((True, SHT_RELA), (False, SHT_REL)):
         sections = obj.of_type(sh_type)
         record = records.RELA_64 if is_rela else records.REL_64
         bodies = [section.data for section in sections]
         if any(map(record.size.__rmod__, map(len, bodies))):
             _refuse_relocs(elf, obj)
-        split = record.iter_unpack(b"".join(bodies))
-        rows: list[InReloc] = [*split] if is_rela else [(*row, 0) for row in split]
-        num_symbols = len(obj.symbols)
-        for row in rows:
-            if row[0] > _LARGEST_OFFSET or row[2] >= num_symbols:
-                _refuse_relocs(elf, obj)
-        at = 0
+        offsets, _, symbols, *_ = split(record, b"".join(bodies))
+        if max(offsets, default=0) > _LARGEST_OFFSET or max(symbols, default=-1) >= num_symbols:
+            _refuse_relocs(elf, obj)
         for section, body in zip(sections, bodies, strict=True):
             # Behind the table is no section, and the null section has no relocations (rule M16).
             target = section.info if section.info < num_sections else SHN_UNDEF
-            end = at + len(body) // record.size
-            found.append(InRelocs(section.index, target, is_rela, rows[at:end]))
-            at = end
+            found.append(InRelocs(section.index, target, is_rela, body))
     found.sort(key=_number)
     return found
 

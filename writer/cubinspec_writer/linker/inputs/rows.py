@@ -15,6 +15,7 @@ from cubinspec.format.sections import (
     PROTOTYPE_TYPES,
     SYMBOL_TABLE_TYPES,
 )
+from cubinspec_generated import records
 from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHF_INFO_LINK,
@@ -135,15 +136,34 @@ InReloc = tuple[int, ...]
 
 
 class InRelocs:
-    """The relocation section of one input section."""
+    """The relocation section of one input section.
 
-    __slots__ = ("is_rela", "rows", "section", "target")
+    Attributes:
+        body: its bytes, from which `rows` makes the rows whenever it is asked, as they take six
+            times the memory.
+    """
 
-    def __init__(self, section: int, target: int, is_rela: bool, rows: list[InReloc]) -> None:
+    __slots__ = ("_changed", "body", "is_rela", "section", "target")
+
+    def __init__(self, section: int, target: int, is_rela: bool, body: bytes) -> None:
         self.section: int = section
         self.target: int = target
         self.is_rela: bool = is_rela
-        self.rows: list[InReloc] = rows
+        self.body: bytes = body
+        self._changed: list[InReloc] | None = None
+
+    @property
+    def rows(self) -> list[InReloc]:
+        """The rows, in the order of the input."""
+        if self._changed is not None:
+            return self._changed
+        if self.is_rela:
+            return [*records.RELA_64.iter_unpack(self.body)]
+        return [(*row, 0) for row in records.REL_64.iter_unpack(self.body)]
+
+    @rows.setter
+    def rows(self, rows: list[InReloc]) -> None:
+        self._changed = rows
 
 
 class CallGraph:

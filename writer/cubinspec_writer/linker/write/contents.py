@@ -32,7 +32,7 @@ from cubinspec_writer.linker.model import OutSection, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Final
 
     from cubinspec.format.targets import Toolkit
@@ -61,20 +61,27 @@ def output_type(job: Job, sh_type: int) -> int:
     return sh_type
 
 
-def entered(names: Names) -> Iterator[OutSection | Symbol | str]:
+def entered(names: Names) -> list[OutSection | Symbol | str]:
     """What was entered, in order; of equal bare names only the first."""
+    loose = names.loose
+    if not loose:
+        return names.entries
     reserved = set(names.reserved.values())
     seen: set[str] = set()
+    found: list[OutSection | Symbol | str] = []
     for at, entry in enumerate(names.entries):
-        name = entry if type(entry) is str else entry.name if type(entry) is OutSection else None
-        if name in names.loose:  # a few of them
-            if type(entry) is str and name in seen and at not in reserved:
+        if type(entry) is OutSection:
+            if entry.name in loose:
+                seen.add(entry.name)
+        elif type(entry) is str and entry in loose:
+            if entry in seen and at not in reserved:
                 continue
-            seen.add(name)
-        yield entry
+            seen.add(entry)
+        found.append(entry)
+    return found
 
 
-def made_sections(names: Names) -> Iterator[tuple[str, int]]:
+def made_sections(names: Names) -> list[tuple[str, int]]:
     """Name and index of every section in the order of creation; -1: it is not in the output.
 
     A bare name whose section is in the output counts when that is made.
@@ -83,11 +90,13 @@ def made_sections(names: Names) -> Iterator[tuple[str, int]]:
     for entry in names.entries if bare else ():
         if type(entry) is OutSection and entry.emitted:
             bare.discard(entry.name)
+    found: list[tuple[str, int]] = []
     for entry in entered(names):
         if type(entry) is OutSection:
-            yield entry.name, entry.index if entry.emitted else -1
+            found.append((entry.name, entry.index if entry.emitted else -1))
         elif type(entry) is str and entry in bare:
-            yield entry, -1
+            found.append((entry, -1))
+    return found
 
 
 def reloc_bytes(section: OutSection) -> bytes:

@@ -28,7 +28,7 @@ from cubinspec.format.sections import (
     link_target,
     occupies_file,
 )
-from cubinspec.format.strings import build, empty_name
+from cubinspec.format.strings import build, build_columns, empty_name
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
     ABI_7,
@@ -126,6 +126,8 @@ _MADE_TYPES: Final = frozenset((*_TABLE_TYPES, SHT_CUDA_CALLGRAPH, SHT_CUDA_PROT
 #: How many sections are handled at a time, so that repeated loops find them in the processor's
 #: cache.
 _RUN: Final = 256
+#: From how many section headers on their fields are joined.
+_MOST_FIELDS: Final = 1 << 11
 
 
 def write(state: LinkState) -> list[bytes | bytearray]:
@@ -144,19 +146,34 @@ class _Bodies:
     """What lies between the ELF header and the section headers.
 
     Attributes:
-        headers: the fields of section headers, each a list in index order.
+        headers: section headers, in index order.
+        columns: the fields of those that follow, each a list.
         loaded: sections that segments load; neighbours of one type and flags count as one.
         parts: the bytes, with padding.
         end: offset behind the last one.
     """
 
-    __slots__ = ("end", "headers", "loaded", "parts")
+    __slots__ = ("columns", "end", "headers", "loaded", "parts")
 
     def __init__(self) -> None:
-        self.headers: list[list[int]] = [[] for _ in records.SECTION_HEADER_64.format[1:]]
+        self.headers: list[bytes | bytearray] = []
+        self.columns: list[list[int]] = [[] for _ in records.SECTION_HEADER_64.format[1:]]
         self.loaded: list[Loaded] = []
         self.parts: list[bytes | bytearray] = []
         self.end = EI_NIDENT + records.ELF_HEADER_64.size
+
+    def add_headers(self, fields: Sequence[list[int]]) -> None:
+        """Add section headers, of which the fields are given."""
+        for column, more in zip(self.columns, fields, strict=True):
+            column += more
+        if len(self.columns[0]) > _MOST_FIELDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Turn the fields into headers, which take a third of the memory."""
+        self.headers.append(join(records.SECTION_HEADER_64, self.columns))
+        for column in self.columns:
+            column.clear()
 
 
 class _DirectWriter:
@@ -164,8 +181,10 @@ class _DirectWriter:
 
     Attributes:
         sections: in index order, from 1 on.
-        is_large: whether there are more sections than fit into 16 bits.
-        shstrtab, strtab: name -> its offset in the table.
+        far_table: `.symtab_shndx`, if there are more sections than fit into 16 bits.
+        section_names: offsets of the names of sections in `.shstrtab`, by index.
+        symbol_names: offsets of the names of symbols in `.strtab`, by number.
+        signatures: signature -> its offset there.
         tables: contents of the tables that are made here, by section name.
         num_asked: how many relocation sections were asked for by name and never made; nvlink
             numbers sections that nobody expects before it drops these (rule E3).
@@ -174,10 +193,11 @@ class _DirectWriter:
     def __init__(self, state: LinkState) -> None:
         self.state = state
         self.sections: list[OutSection] = []
-        self.is_large = False
-        self.shstrtab: dict[str, int] = {}
-        self.strtab: dict[str, int] = {}
-        self.tables: dict[str, bytes] = {}
+        self.far_table: OutSection | None = None
+        self.section_names: list[int] = [0]
+        self.symbol_names: list[int] = [0]
+        self.signatures: dict[str, int] = {}
+        self.tables: dict[str, bytes | bytearray] = {}
         asked = {name for name in state.names.loose if name.startswith(_ASKED)}
         for section in state.sections.made if asked else ():
             if section.emitted:
@@ -217,10 +237,9 @@ class _DirectWriter:
             elif sh_type in _LINKERS_OWN and not self._is_own(entry):
                 rank = _RANK_OF_INFO
             ranked[rank].append(entry)
-        self.is_large = sum(map(len, ranked)) + 1 >= SHN_LORESERVE
-        if self.is_large:
-            table = OutSection(SHNDX, SHT_SYMTAB_SHNDX, 0, 4, 4)
-            ranked[RANK_OF_NAME[SHNDX]].append(table)
+        if sum(map(len, ranked)) + 1 >= SHN_LORESERVE:
+            self.far_table = OutSection(SHNDX, SHT_SYMTAB_SHNDX, 0, 4, 4)
+            ranked[RANK_OF_NAME[SHNDX]].append(self.far_table)
         for group in ranked:
             self.sections += group
         for index, section in enumerate(self.sections, 1):
@@ -242,45 +261,69 @@ class _DirectWriter:
         state = self.state
         kept = state.names.kept
         if kept is not None:
-            self.tables[".shstrtab"], self.shstrtab = build([*kept.sections])
-            self.tables[".strtab"], self.strtab = build([*kept.strings])
+            self.tables[".shstrtab"], sections = build([*kept.sections])
+            self.tables[".strtab"], self.signatures = build([*kept.strings])
+            self.section_names += [sections[section.name] for section in self.sections]
+            self.symbol_names += [self.signatures[item.name] for item in state.symbols.numbered]
             return
-        sections: list[str] = []
-        strings = [*state.names.signatures]
-        #: A parameter bank whose name comes behind that of its relocation section.
-        bank: str | None = None
+        sections_of: list[int] = []
+        names: list[str] = []
         for entry in state.names.entries:
-            waiting: str | None = None
             if type(entry) is OutSection:
-                name = entry.name
-                sections.append(name)
-                if entry.sh_type in OWNED_BANKS and entry.emitted:
-                    waiting = name if entry.owner else None
+                names.append(entry.name)
+                sections_of.append(entry.index)
+            elif type(entry) is str:
+                names.append(entry)
+                sections_of.append(0)
+        self.tables[".shstrtab"], places = build_columns(names)
+        self.section_names = _numbered(len(self.sections), sections_of, places)
+        if self.far_table is not None:
+            self.section_names[self.far_table.index] = places[names.index(SHNDX)]
+        names, numbers = self._strings()
+        self.tables[".strtab"], places = build_columns(names)
+        self.symbol_names = _numbered(len(state.symbols.numbered), numbers, places)
+        self.signatures = dict(zip(state.names.signatures, places, strict=False))
+
+    def _strings(self) -> tuple[list[str], list[int]]:
+        """The names for `.strtab`, and the number of the symbol that each is of; 0: of none."""
+        state = self.state
+        strings = [*state.names.signatures]
+        numbers = [0] * len(strings)
+        #: A parameter bank whose name comes behind that of its relocation section.
+        bank: OutSection | None = None
+        for entry in state.names.entries:
+            waiting: OutSection | None = None
+            number = 0
+            if type(entry) is OutSection:
+                name, number = entry.name, entry.symbol_index
+                if entry.sh_type in OWNED_BANKS and entry.emitted and entry.owner is not None:
+                    waiting = entry
             elif type(entry) is str:
                 name = entry
-                sections.append(name)
             elif type(entry) is Symbol and (
                 entry.index or not is_nameless(state.job, state.shared, entry)
             ):
-                name = entry.name
+                name, number = entry.name, entry.index
             else:
                 continue
             if bank is not None:
-                if name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):
+                if name.startswith(".rel") and name in (".rel" + bank.name, ".rela" + bank.name):
                     strings.append(name)
-                strings.append(bank)
+                    numbers.append(0)
+                strings.append(bank.name)
+                numbers.append(bank.symbol_index)
             bank = waiting
             if waiting is None:
                 strings.append(name)
+                numbers.append(number)
         if bank is not None:
-            strings.append(bank)
-        strings += [
-            symbol.name
-            for symbol in state.symbols.globals
-            if symbol.index or not is_nameless(state.job, state.shared, symbol)
-        ]
-        self.tables[".shstrtab"], self.shstrtab = build(sections)
-        self.tables[".strtab"], self.strtab = build(strings)
+            strings.append(bank.name)
+            numbers.append(bank.symbol_index)
+        for symbol in state.symbols.globals:
+            if symbol.index or not is_nameless(state.job, state.shared, symbol):
+                strings.append(symbol.name)
+                numbers.append(symbol.index)
+        return strings, numbers
 
     def _index_of(self, name: str | None) -> int:
         """The first section of a name; 0: there is none."""
@@ -297,35 +340,31 @@ class _DirectWriter:
 
     def _signature(self, text: str) -> int:
         """Offset of a signature in `.strtab`."""
-        return self.strtab[text] if text else empty_name(self.tables[".strtab"])
+        return self.signatures[text] if text else empty_name(bytes(self.tables[".strtab"]))
 
     # -- symbols -----------------------------------------------------------------------------------
 
     def _symbols(self) -> int:
         """Make `.symtab`; returns the number of symbols in front of the globals."""
-        state, strtab = self.state, self.strtab
-        place_of = strtab.__getitem__
-        pack = records.SYMBOL_64.pack
-        rows = [pack(0, 0, 0, 0, state.symbols.null_value, 0)]
-        far, words = self._far() if self.is_large else ([], [])
+        state = self.state
         function_bits = bits_of_functions(state.job)
         #: Section of every symbol, also where it does not fit into 16 bits.
         indices = [0]
+        infos, others, values, sizes = [0], [0], [state.symbols.null_value], [0]
         in_globals = 0
         numbered = state.symbols.numbered
         for start, end in _runs([int(type(item) is OutSection) for item in numbered]):
             items = numbered[start:end]
             if type(items[0]) is OutSection:
-                run = [item for item in items if type(item) is OutSection]
-                found = [section.index for section in run]
-                indices += found
+                found = [section.index for section in items]
                 if 0 in found:
                     raise _not_linked(state)
-                stored = [far[index] for index in found] if far else found
-                names = map(place_of, [section.name for section in run])
-                zeros = [0] * len(run)
-                types = [STT_SECTION] * len(run)
-                rows += map(pack, names, types, zeros, stored, zeros, zeros)
+                zeros = [0] * len(found)
+                indices += found
+                infos += [STT_SECTION] * len(found)
+                others += zeros
+                values += zeros
+                sizes += zeros
                 continue
             for symbol in items:
                 assert isinstance(symbol, Symbol)
@@ -340,13 +379,19 @@ class _DirectWriter:
                 else:
                     info, other, value = symbol_fields(state.job, state.shared, symbol)
                 indices.append(index)
-                if index >= SHN_LORESERVE:
-                    index = far[index]
-                rows.append(pack(strtab[symbol.name], info, other, index, value, symbol.size))
-        self.tables[".symtab"] = b"".join(rows)
-        if self.is_large:
-            self.tables[SHNDX] = Struct(f"<{len(indices)}I").pack(*[words[i] for i in indices])
-        return len(rows) - in_globals
+                infos.append(info)
+                others.append(other)
+                values.append(value)
+                sizes.append(symbol.size)
+        stored = indices
+        if self.far_table is not None:
+            far, words = self._far()
+            stored = [far[index] for index in indices]
+            indices = [words[index] for index in indices]
+            self.tables[SHNDX] = Struct(f"<{len(indices)}I").pack(*indices)
+        columns = (self.symbol_names, infos, others, stored, values, sizes)
+        self.tables[".symtab"] = join(records.SYMBOL_64, columns)
+        return len(stored) - in_globals
 
     def _far(self) -> tuple[list[int], list[int]]:
         """By section index: what `.symtab` and `.symtab_shndx` hold for symbols of the section."""
@@ -373,7 +418,6 @@ class _DirectWriter:
         symtab = self._link_to_symbols()
         has_marks = self.state.job.options.relocatable or self.state.job.toolkit.marks_owners
         bodies = _Bodies()
-        place_of = self.shstrtab
         for start, end in _runs([section.sh_type for section in self.sections]):
             sh_type = self.sections[start].sh_type
             final = output_type(self.state.job, sh_type)
@@ -381,7 +425,6 @@ class _DirectWriter:
             is_stored = occupies_file(sh_type, 0)
             for first in range(start, end, _RUN):
                 run = self.sections[first : min(first + _RUN, end)]
-                names = [section.name for section in run]
                 flags = [
                     s.flags | s.barriers << SHF_BARRIERS_SHIFT if s.barriers else s.flags
                     for s in run
@@ -402,10 +445,10 @@ class _DirectWriter:
                 run_links = [link] * len(run)
                 if not link:
                     run_links = [
-                        symtab if name.startswith(_TEXT) else links.get(name, 0) for name in names
+                        symtab if s.name.startswith(_TEXT) else links.get(s.name, 0) for s in run
                     ]
                 fields = (
-                    [place_of[name] for name in names],
+                    self.section_names[first + 1 : first + 1 + len(run)],
                     [final] * len(run),
                     flags,
                     [0] * len(run),
@@ -416,8 +459,7 @@ class _DirectWriter:
                     aligns,
                     [section.entsize for section in run],
                 )
-                for column, more in zip(bodies.headers, fields, strict=True):
-                    column += more
+                bodies.add_headers(fields)
                 if is_stored and flags.count(flags[0]) == len(flags):
                     flags, aligns = flags[:1], aligns[:1]
                     sizes = [bodies.end - offsets[0]]
@@ -521,7 +563,7 @@ class _DirectWriter:
         size = phoff + len(segments) * program.size
         if size > _LARGEST_FILE:
             raise LimitError(f"the file would have {size} bytes", expected=f"{_LARGEST_FILE}")
-        null = (0, SHT_NULL, 0, 0, 0, count if self.is_large else 0, 0, 0, 0, 0)
+        null = (0, SHT_NULL, 0, 0, 0, count if self.far_table is not None else 0, 0, 0, 0, 0)
         os_abi, abi, version, flags = _form(state.job, state.objects)
         ident = records.ELF_IDENT.pack(
             b"\x7fELF", ELFCLASS64, ELFDATA2LSB, EV_CURRENT, os_abi, abi, bytes(7)
@@ -538,13 +580,13 @@ class _DirectWriter:
             program.size,
             len(segments),
             record.size,
-            0 if self.is_large else count,
+            0 if self.far_table is not None else count,
             self._fixed(".shstrtab"),
         )
         tables = [program.pack(*row) for row in segments]
+        bodies.flush()
         padding = bytes(shoff - bodies.end)
-        behind = b"".join([padding, record.pack(*null), join(record, bodies.headers), *tables])
-        return [ident, ehdr, *bodies.parts, behind]
+        return [ident, ehdr, *bodies.parts, padding, record.pack(*null), *bodies.headers, *tables]
 
 
 def _form(job: Job, objects: list[InputObject]) -> tuple[int, int, int, int]:
@@ -588,6 +630,15 @@ def _stack(
         at += size
     bodies.end = at
     return offsets
+
+
+def _numbered(count: int, numbers: list[int], places: list[int]) -> list[int]:
+    """Places by their numbers from 1 to `count`; what has the number 0 has none."""
+    found = [0] * (count + 1)
+    for number, place in zip(numbers, places, strict=True):
+        found[number] = place
+    found[0] = 0
+    return found
 
 
 def _runs(values: list[int]) -> list[tuple[int, int]]:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cubinspec_writer.linker.diagnostics import Diagnostics
-    from cubinspec_writer.linker.inputs.rows import InRelocs
+    from cubinspec_writer.linker.inputs.rows import InReloc, InRelocs
     from cubinspec_writer.linker.state import KeptNames
 
     #: The output symbol of a row, what its addend grows by, and what becomes of the row.
@@ -275,7 +275,8 @@ def _take_unchanged(one: OneInput, relocs: InRelocs, target: OutSection, base: i
     """Merge the rows if all that they name is linked as it stands here; else do nothing."""
     linked = one.linked
     taken: list[Reloc] = []
-    for offset, r_type, index, addend in relocs.rows:
+    rows = relocs.rows
+    for offset, r_type, index, addend in rows:
         symbol = linked[index] or _linked_symbol(one, index)
         if symbol is None:
             return False
@@ -284,7 +285,7 @@ def _take_unchanged(one: OneInput, relocs: InRelocs, target: OutSection, base: i
         reloc.r_type, reloc.symbol, reloc.addend, reloc.serial = r_type, symbol, addend, 0
         taken.append(reloc)
     if taken:
-        _RelocNames(one, relocs, target).add_all(taken)
+        _RelocNames(one, relocs, target).add_all(taken, rows)
     return True
 
 
@@ -371,9 +372,8 @@ class _RelocNames:
         if self.first == number:
             self.first = None
 
-    def add_all(self, taken: list[Reloc]) -> None:
+    def add_all(self, taken: list[Reloc], rows: list[InReloc]) -> None:
         """Take over all rows, none of which changes but for its symbol and its place."""
-        rows = self.relocs.rows
         _, _, _, first_addend = rows[0]
         section = self.section or self.section_for(0, first_addend)
         if self.without_rel:
