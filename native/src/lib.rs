@@ -126,31 +126,38 @@ fn rows<'py>(table: &Bound<'py, PyBytes>, layout: &str) -> Option<Bound<'py, PyL
     })
 }
 
+/// The bytes of names; nothing where one is no text, or has no form in UTF-8.
+fn utf8<'a, 'py>(names: &'a [Bound<'py, PyAny>]) -> Option<Vec<&'a str>> {
+    names
+        .iter()
+        .map(|name| name.cast::<PyString>().ok()?.to_str().ok())
+        .collect()
+}
+
 #[pyfunction]
 fn string_table<'py>(
     names: &Bound<'py, PyList>,
+    wanted: &Bound<'py, PyList>,
 ) -> Option<(Bound<'py, PyBytes>, Bound<'py, PyList>)> {
     calm(|| {
         let py = names.py();
-        let names: Vec<_> = names
-            .iter()
-            .map(|name| name.cast_into::<PyString>().ok())
-            .collect();
+        let (names, wanted): (Vec<_>, Vec<_>) = (names.iter().collect(), wanted.iter().collect());
         let mut table = vec![0];
-        let mut known: HashMap<&str, usize> = HashMap::with_capacity(names.len());
-        let mut places = Vec::with_capacity(names.len());
-        for name in &names {
-            let name = name.as_ref()?.to_str().ok()?;
-            let place = *known.entry(name).or_insert_with(|| {
+        let mut places: HashMap<&str, usize> = HashMap::with_capacity(names.len());
+        for name in utf8(&names)? {
+            places.entry(name).or_insert_with(|| {
                 let place = table.len();
                 table.extend_from_slice(name.as_bytes());
                 table.push(0);
                 place
             });
-            places.push(if name.is_empty() { 0 } else { place });
         }
-        let places = PyList::new(py, places).ok()?;
-        Some((PyBytes::new(py, &table), places))
+        places.insert("", 0);
+        let found: Option<Vec<_>> = utf8(&wanted)?
+            .into_iter()
+            .map(|name| places.get(name).copied())
+            .collect();
+        Some((PyBytes::new(py, &table), PyList::new(py, found?).ok()?))
     })
 }
 

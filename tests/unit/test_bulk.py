@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,16 +120,20 @@ def test_names_that_are_not_regular_are_left_to_python() -> None:
 
 
 @needs_native
-@given(NAMES)
-def test_string_tables_are_the_same(names: list[str]) -> None:
-    assert bulk.string_table(names) == without_native(lambda: bulk.string_table(names))
+@given(NAMES, st.data())
+def test_string_tables_are_the_same(names: list[str], data: st.DataObject) -> None:
+    wanted = data.draw(st.lists(st.sampled_from([*names, ""]), max_size=20))
+    ask = partial(bulk.string_table, names, wanted)
+    assert ask() == without_native(ask)
 
 
 def test_equal_names_stand_once() -> None:
     names = ["b", "", "a", "b", "\u00e4", "", "c"]
     table = b"\0b\0\0a\0\xc3\xa4\0c\0"
-    assert bulk.string_table(names) == (table, [1, 0, 4, 1, 6, 0, 9])
-    assert bulk.string_table([]) == (b"\0", [])
+    assert bulk.string_table(names, names) == (table, [1, 0, 4, 1, 6, 0, 9])
+    assert bulk.string_table([], [""]) == (b"\0", [0])
+    with pytest.raises(KeyError):
+        bulk.string_table(["a"], ["b"])
 
 
 @needs_native

@@ -6,7 +6,7 @@ the caller goes through the table step by step, and finds out what is wrong.
 
 * ``texts``: names of a string table
 * ``rows``: the rows of a table
-* ``string_table``: a string table, and where its names stand
+* ``string_table``: a string table, and where some of its names stand
 * ``streams``: the records of attribute streams
 * ``expect``: huge pages for a process that is about to make many objects
 """
@@ -76,14 +76,14 @@ def rows(table: bytes, record: Struct) -> list[tuple[int, ...]]:
     return [*record.iter_unpack(table)]
 
 
-def string_table(names: list[str]) -> tuple[bytes, list[int]]:
-    """The string table with these names, and the offset of each; see ``strings.build_columns``."""
+def string_table(names: list[str], wanted: list[str]) -> tuple[bytes, list[int]]:
+    """The string table with these names, and the offsets of those that are wanted."""
     if native is not None:
-        found: tuple[bytes, list[int]] | None = native.string_table(names)
+        found: tuple[bytes, list[int]] | None = native.string_table(names, wanted)
         if found is not None:
             return found
     table, places = build(names)
-    return table, [*map(places.__getitem__, names)]
+    return table, [*map(places.__getitem__, wanted)]
 
 
 def streams(bodies: list[bytes]) -> list[list[InfoRow]] | None:

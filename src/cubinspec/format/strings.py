@@ -5,8 +5,8 @@ tails (``.text.k`` does not stand inside ``.rel.text.k``); a reader takes any of
 are not UTF-8 are surrogates in a text, so that nothing is lost.
 
 * reading: ``StringTable`` (checked, for one offset or many), ``string_offsets`` (all names)
-* building: ``build`` (names in their order, and the offset of each), ``build_columns`` (the same
-  for many names), ``starts`` (where each will stand)
+* building: ``build`` (names in their order, and the offset of each), ``build_columns`` (a column of
+  offsets), ``starts`` (where each will stand)
 * text and bytes: ``encode``, ``decode``, ``length``
 """
 
@@ -75,11 +75,11 @@ def build(names: list[str]) -> tuple[bytes, dict[str, int]]:
     return table, places
 
 
-def build_columns(names: list[str]) -> tuple[bytes, list[int]]:
-    """:func:`build` with the offsets in the order of the names, equal ones included."""
+def build_columns(names: list[str], wanted: list[str]) -> tuple[bytes, list[int]]:
+    """:func:`build`, and the offsets of those names that are wanted, in their order."""
     from cubinspec.format.bulk import string_table  # writers only
 
-    return string_table(names)
+    return string_table(names, wanted)
 
 
 def empty_name(table: bytes) -> int:

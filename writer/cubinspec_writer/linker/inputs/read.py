@@ -366,6 +366,8 @@ def _relocs(elf: Elf, obj: InputObject) -> list[InRelocs]:
     num_sections, num_symbols = len(obj.sections), len(obj.symbols)
     for is_rela, sh_type in ((True, SHT_RELA), (False, SHT_REL)):
         sections = obj.of_type(sh_type)
+        if not sections:
+            continue
         record = records.RELA_64 if is_rela else records.REL_64
         bodies = [section.data for section in sections]
         if any(map(record.size.__rmod__, map(len, bodies))):

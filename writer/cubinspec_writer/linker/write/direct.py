@@ -28,7 +28,7 @@ from cubinspec.format.sections import (
     link_target,
     occupies_file,
 )
-from cubinspec.format.strings import build, build_columns, empty_name
+from cubinspec.format.strings import build_columns, empty_name
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
     ABI_7,
@@ -182,7 +182,7 @@ class _DirectWriter:
     Attributes:
         sections: in index order, from 1 on.
         far_table: `.symtab_shndx`, if there are more sections than fit into 16 bits.
-        section_names: offsets of the names of sections in `.shstrtab`, by index.
+        section_names: offsets of the names of sections in `.shstrtab`, in their order.
         symbol_names: offsets of the names of symbols in `.strtab`, by number.
         signatures: signature -> its offset there.
         tables: contents of the tables that are made here, by section name.
@@ -194,7 +194,7 @@ class _DirectWriter:
         self.state = state
         self.sections: list[OutSection] = []
         self.far_table: OutSection | None = None
-        self.section_names: list[int] = [0]
+        self.section_names: list[int] = []
         self.symbol_names: list[int] = [0]
         self.signatures: dict[str, int] = {}
         self.tables: dict[str, bytes | bytearray] = {}
@@ -258,72 +258,56 @@ class _DirectWriter:
         `.shstrtab` has every section name in the order of creation, also of sections left out.
         `.strtab` has signatures, then sections and symbols as they were made, globals last.
         """
-        state = self.state
-        kept = state.names.kept
-        if kept is not None:
-            self.tables[".shstrtab"], sections = build([*kept.sections])
-            self.tables[".strtab"], self.signatures = build([*kept.strings])
-            self.section_names += [sections[section.name] for section in self.sections]
-            self.symbol_names += [self.signatures[item.name] for item in state.symbols.numbered]
-            return
-        sections_of: list[int] = []
-        names: list[str] = []
-        for entry in state.names.entries:
-            if type(entry) is OutSection:
-                names.append(entry.name)
-                sections_of.append(entry.index)
-            elif type(entry) is str:
-                names.append(entry)
-                sections_of.append(0)
-        self.tables[".shstrtab"], places = build_columns(names)
-        self.section_names = _numbered(len(self.sections), sections_of, places)
-        if self.far_table is not None:
-            self.section_names[self.far_table.index] = places[names.index(SHNDX)]
-        names, numbers = self._strings()
-        self.tables[".strtab"], places = build_columns(names)
-        self.symbol_names = _numbered(len(state.symbols.numbered), numbers, places)
-        self.signatures = dict(zip(state.names.signatures, places, strict=False))
+        names, numbered = self.state.names, self.state.symbols.numbered
+        if names.kept is not None:
+            sections, strings = [*names.kept.sections], [*names.kept.strings]
+        else:
+            sections, strings = self._entered_names()
+        wanted = [section.name for section in self.sections]
+        self.tables[".shstrtab"], self.section_names = build_columns(sections, wanted)
+        wanted = [*names.signatures, *[item.name for item in numbered]]
+        self.tables[".strtab"], places = build_columns(strings, wanted)
+        self.symbol_names += places[len(names.signatures) :]
+        self.signatures = dict(zip(names.signatures, places, strict=False))
 
-    def _strings(self) -> tuple[list[str], list[int]]:
-        """The names for `.strtab`, and the number of the symbol that each is of; 0: of none."""
+    def _entered_names(self) -> tuple[list[str], list[str]]:
+        """The names for `.shstrtab` and `.strtab`."""
         state = self.state
+        sections: list[str] = []
         strings = [*state.names.signatures]
-        numbers = [0] * len(strings)
         #: A parameter bank whose name comes behind that of its relocation section.
-        bank: OutSection | None = None
+        bank: str | None = None
         for entry in state.names.entries:
-            waiting: OutSection | None = None
-            number = 0
+            waiting: str | None = None
             if type(entry) is OutSection:
-                name, number = entry.name, entry.symbol_index
-                if entry.sh_type in OWNED_BANKS and entry.emitted and entry.owner is not None:
-                    waiting = entry
+                name = entry.name
+                sections.append(name)
+                if entry.sh_type in OWNED_BANKS and entry.emitted:
+                    waiting = name if entry.owner else None
             elif type(entry) is str:
                 name = entry
+                sections.append(name)
             elif type(entry) is Symbol and (
                 entry.index or not is_nameless(state.job, state.shared, entry)
             ):
-                name, number = entry.name, entry.index
+                name = entry.name
             else:
                 continue
             if bank is not None:
-                if name.startswith(".rel") and name in (".rel" + bank.name, ".rela" + bank.name):
+                if name.startswith(".rel") and name in (".rel" + bank, ".rela" + bank):
                     strings.append(name)
-                    numbers.append(0)
-                strings.append(bank.name)
-                numbers.append(bank.symbol_index)
+                strings.append(bank)
             bank = waiting
             if waiting is None:
                 strings.append(name)
-                numbers.append(number)
         if bank is not None:
-            strings.append(bank.name)
-            numbers.append(bank.symbol_index)
-        for symbol in state.symbols.globals:
-            if symbol.index or not is_nameless(state.job, state.shared, symbol):
-                strings.append(symbol.name)
-                numbers.append(symbol.index)
-        return strings, numbers
+            strings.append(bank)
+        strings += [
+            symbol.name
+            for symbol in state.symbols.globals
+            if symbol.index or not is_nameless(state.job, state.shared, symbol)
+        ]
+        return sections, strings
 
     def _index_of(self, name: str | None) -> int:
         """The first section of a name; 0: there is none."""
@@ -448,7 +432,7 @@ class _DirectWriter:
                         symtab if s.name.startswith(_TEXT) else links.get(s.name, 0) for s in run
                     ]
                 fields = (
-                    self.section_names[first + 1 : first + 1 + len(run)],
+                    self.section_names[first : first + len(run)],
                     [final] * len(run),
                     flags,
                     [0] * len(run),
@@ -630,15 +614,6 @@ def _stack(
         at += size
     bodies.end = at
     return offsets
-
-
-def _numbered(count: int, numbers: list[int], places: list[int]) -> list[int]:
-    """Places by their numbers from 1 to `count`; what has the number 0 has none."""
-    found = [0] * (count + 1)
-    for number, place in zip(numbers, places, strict=True):
-        found[number] = place
-    found[0] = 0
-    return found
 
 
 def _runs(values: list[int]) -> list[tuple[int, int]]:
