@@ -77,9 +77,12 @@ def build(names: list[str]) -> tuple[bytes, dict[str, int]]:
 
 def build_columns(names: list[str], wanted: list[str]) -> tuple[bytes, list[int]]:
     """:func:`build`, and the offsets of those names that are wanted, in their order."""
-    from cubinspec.format.bulk import string_table  # writers only
+    if len(names) > _MANY:
+        from cubinspec.format.bulk import string_table  # large tables only
 
-    return string_table(names, wanted)
+        return string_table(names, wanted)
+    table, places = build(names)
+    return table, [places[name] for name in wanted]
 
 
 def empty_name(table: bytes) -> int:

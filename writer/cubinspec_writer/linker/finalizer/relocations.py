@@ -239,13 +239,14 @@ class _Input:
 
     def _in_data(self, relocs: InRelocs, twin: InRelocs, name: str) -> None:
         """Compare the rows of data or of a debug table, whose places the halves have apart."""
-        if len(relocs.rows) != len(twin.rows):
+        rows, old_rows = relocs.rows, twin.rows
+        if len(rows) != len(old_rows):
             return
         new: list[InReloc] = []
         places = linked_places(self.sass.sections[twin.target].data) if name == FRAMES else []
-        for row, old in zip(relocs.rows, twin.rows, strict=True):
+        for row, old in zip(rows, old_rows, strict=True):
             _, r_type, symbol, _ = row
-            place = places[-1 - len(new)] if len(places) == len(twin.rows) else old[0]
+            place = places[-1 - len(new)] if len(places) == len(rows) else old[0]
             is_type = sass_type(r_type, in_code=False) in (old[1], None)
             named = self.numbers.get(symbol, old[2])
             new.append((place, old[1] if is_type else r_type, named, old[3]))
