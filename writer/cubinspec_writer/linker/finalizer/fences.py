@@ -56,6 +56,7 @@ from cubinspec_generated.codes_sass import (
     SASS_SCOREBOARD_MASK,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
+    SASS_UNSCHEDULED_STALL,
     SASS_WAIT_MASK,
     SASS_WAIT_SHIFT,
     SASS_WAITABLE_AFTER,
@@ -356,4 +357,4 @@ def _is_waiting_end(run: list[int], capsule: bytes, item: Item) -> bool:
 
 def _is_unoptimized(word: int) -> bool:
     """Whether an EXIT is of code in which every instruction waits for the one before."""
-    return word & SASS_STALL_MASK > _BEHIND_EXIT
+    return word & SASS_STALL_MASK == SASS_UNSCHEDULED_STALL << SASS_STALL_SHIFT
