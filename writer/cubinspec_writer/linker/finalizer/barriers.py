@@ -102,9 +102,6 @@ class _Numbers:
 
         That is where the next block begins and another way leads there.
         """
-        code = self._code
-        # That the end of the block will wait for it is not known yet.
-        nexts = [to for to in code.after[code.last[life.at]] if life.user < 0 or life.is_there(to)]
         # An instruction that waits for a number waits for all that have it.
         has_ended = any(other.ends_at(life.at) for other in self.active[number])
         for other in self.active[number]:
@@ -112,11 +109,31 @@ class _Numbers:
                 return True
             if other.is_pending_at(life.at) and (other.at == life.at or not has_ended):
                 return True
-            if any(other.is_there(to) for to in nexts):
-                return True
-        return any(
-            other.is_there(to) for to in nexts if to <= life.at for other in self._at_loops[number]
-        )
+        return bool(self.behind(life, number))
+
+    def behind(self, life: Lifetime, number: int) -> list[Lifetime]:
+        """The barriers with a number that are pending where a next block begins.
+
+        A way that leads there counts once the finalizer has gone it, or if it is that of this
+        barrier, or back to where a loop begins.
+        """
+        code = self._code
+        end = code.last[life.at]
+        found = []
+        for to in code.after[end]:
+            # That the end of the block will wait for it is not known yet.
+            if life.user >= 0 and not life.is_there(to):
+                continue
+            seen = [at for at in code.ends_before[to] if at < life.at]
+            found += [
+                other
+                for other in self.active[number]
+                if other.is_there(to)
+                and (other.is_pending_at(life.at) or any(map(other.is_pending_at, seen)))
+            ]
+            if to <= life.at:
+                found += [other for other in self._at_loops[number] if other.is_there(to)]
+        return found
 
     def sharing(self, life: Lifetime, number: int) -> list[Lifetime]:
         """The barriers with a number that are pending here or on a way that comes together."""
@@ -198,6 +215,7 @@ class _Chooser:
         if life.is_far():
             shared = self._shared_number(life)
             others = [other for other in numbers.active[shared] if other.meets(life)]
+            others += numbers.behind(life, shared)
             if life.is_texture or any(other.is_far() for other in others):
                 return shared
             pool = (shared, *pool)

@@ -153,6 +153,7 @@ class Code:
         places: for every instruction its number in the code as it is.
         instructions: all of them.
         after: for every instruction those that can follow.
+        ends_before: for every first instruction of a block the ends of blocks that lead to it.
         last: for every instruction the last one of its block.
         loops: the instructions that code goes back to.
         waits: for every barrier the instructions that wait for it. WARPSYNC.COLLECTIVE waits for
@@ -174,6 +175,7 @@ class Code:
         "collective",
         "counted",
         "ends",
+        "ends_before",
         "explained",
         "instructions",
         "last",
@@ -195,6 +197,10 @@ class Code:
             new[at] = index
         self.instructions = instructions = [instructions[at] for at in self.places]
         self.after = [[new[to] for to in after[at]] for at in self.places]
+        self.ends_before: dict[int, list[int]] = {}
+        for at, found in enumerate(self.after):
+            for to in found:
+                self.ends_before.setdefault(to, []).append(at)
         self.registers = [registers(instruction) for instruction in instructions]
         self.last = [
             new[ends[block] - 1] for block in order for _ in range(heads[block], ends[block])
@@ -433,7 +439,11 @@ def lifetimes(code: Code) -> list[Lifetime]:
         is_unknown = life.is_result and code.has_unknown_users(life)
         is_unknown = is_unknown or code.names_nothing(life)
         if not life.shares:
-            is_needed = inside and (code.names(life, inside[0]) or code.names_nothing(life))
+            is_needed = inside and (
+                code.names(life, inside[0])
+                or code.names_nothing(life)
+                or code.instructions[inside[0]].opcode in WAITS_FOR_ALL
+            )
             if inside and (is_needed or _is_inside(code, inside[0], end)):
                 life.user = inside[0]
         elif is_unknown:
@@ -473,14 +483,13 @@ def _is_hidden(code: Code, life: Lifetime, end: int) -> bool:
 def _pass_rounds(code: Code, lives: list[Lifetime]) -> None:
     """Let what is set in front of a loop pass waits for what the round before has left.
 
-    A wait behind them that nothing else explains shows that they do not end it.
+    A wait behind them that nothing else explains shows that they do not end it. They do not end
+    what nothing uses, either.
     """
     for number in range(SASS_BARRIERS):
         later = [at for at in code.waits[number] if (at, number) not in code.explained]
-        alike = [life for life in lives if life.number == number] if later else []
+        alike = [life for life in lives if life.number == number]
         for life in alike:
-            if not any(at > life.at and code.names(life, at) for at in later):
-                continue
             rounds = {
                 at
                 for at in life.waits
@@ -488,7 +497,10 @@ def _pass_rounds(code: Code, lives: list[Lifetime]) -> None:
                 and not code.names(life, at)
                 and any(other.at >= at and other.ends_at(at) for other in alike)
             }
-            if rounds:
+            if not rounds:
+                continue
+            passes = any(at > life.at and code.names(life, at) for at in later)
+            if passes or not code.named_waits(life):
                 code.pass_by(life, rounds)
 
 
