@@ -25,17 +25,22 @@ from cubinspec_generated.codes_sass import (
     SASS_DISTANCE_LOW_SHIFT,
     SASS_DISTANCE_UNIT,
     SASS_EXIT,
+    SASS_FMUL2,
     SASS_GUARD_MASK,
     SASS_GUARD_SHIFT,
     SASS_LEPC,
     SASS_NO_CONDITION,
+    SASS_NO_PREDICATE,
     SASS_OPCODE_MASK,
     SASS_PUSH_DISTANCE_MASK,
     SASS_PUSH_DISTANCE_SHIFT,
     SASS_READ_BARRIER_MASK,
     SASS_READ_BARRIER_SHIFT,
+    SASS_RESULT_PREDICATE_MASK,
+    SASS_RESULT_PREDICATE_SHIFT,
     SASS_SCOREBOARD_MASK,
     SASS_STALL_SHIFT,
+    SASS_UVIMNMX,
     SASS_WAIT_MASK,
     SASS_WAIT_SHIFT,
     SASS_WRITE_BARRIER_MASK,
@@ -72,7 +77,7 @@ class Instruction:
 
     Attributes:
         word: its 128 bits.
-        opcode: its low nine bits, which do not tell the kinds of operands.
+        opcode: its low nine bits, which do not tell the kinds of operands; another number for FMUL2.
         write: the barrier that it sets for its result.
         read: the barrier that it sets until its operands are read.
         wait: mask of the barriers that it waits for.
@@ -86,7 +91,7 @@ class Instruction:
 
     def __init__(self, word: int, number: int) -> None:
         self.word = word
-        self.opcode = opcode = word & SASS_OPCODE_MASK
+        self.opcode = opcode = _opcode(word)
         self.write = (word & SASS_WRITE_BARRIER_MASK) >> SASS_WRITE_BARRIER_SHIFT
         self.read = (word & SASS_READ_BARRIER_MASK) >> SASS_READ_BARRIER_SHIFT
         wait = (word & SASS_WAIT_MASK) >> SASS_WAIT_SHIFT
@@ -105,6 +110,15 @@ class Instruction:
     def sets(self, number: int) -> bool:
         """Whether it sets a barrier."""
         return number in (self.read, self.write)
+
+
+def _opcode(word: int) -> int:
+    """The number of an instruction in the table: FMUL2 has the opcode of UVIMNMX."""
+    opcode = word & SASS_OPCODE_MASK
+    if opcode == SASS_UVIMNMX:
+        predicate = (word & SASS_RESULT_PREDICATE_MASK) >> SASS_RESULT_PREDICATE_SHIFT
+        return opcode if predicate == SASS_NO_PREDICATE else SASS_FMUL2
+    return opcode
 
 
 def decode(code: bytes | bytearray) -> list[Instruction]:

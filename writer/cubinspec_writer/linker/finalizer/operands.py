@@ -12,8 +12,6 @@ from cubinspec_generated.codes_sass import (
     SASS_FORM_MASK,
     SASS_FORM_SHIFT,
     SASS_NO_PREDICATE,
-    SASS_OPCODE_MASK,
-    SASS_OPERATION_MASK,
     SASS_REGISTER_A_SHIFT,
     SASS_REGISTER_B_SHIFT,
     SASS_REGISTER_C_SHIFT,
@@ -68,7 +66,7 @@ def registers(instruction: Instruction) -> tuple[int, int]:
     """
     word = instruction.word
     written = read = 0
-    for shift, operand in _places(word & SASS_OPERATION_MASK):
+    for shift, operand in _places(instruction.opcode, _form(word)):
         number = word >> shift & _NUMBER
         if number == SASS_ZERO_REGISTER or (operand.flag and not word & operand.flag):
             continue
@@ -100,31 +98,32 @@ def may_read(instruction: Instruction, register: int) -> bool:
     the first register counts.
     """
     word = instruction.word
-    for shift, operand in _places(word & SASS_OPERATION_MASK):
+    for shift, operand in _places(instruction.opcode, _form(word)):
         if operand.name in _RESULTS or operand.is_uniform:
             continue
-        count = _exact_count(word, operand)
+        count = _exact_count(instruction, operand)
         if word >> shift & _NUMBER in range(register - count + 1, register + 1):
             return True
     return False
 
 
-def _exact_count(word: int, operand: Operand) -> int:
+def _exact_count(instruction: Instruction, operand: Operand) -> int:
     size = operand.count
     if size is not None:
-        return size.registers[(word & size.mask) >> size.shift]
-    form = (word & SASS_FORM_MASK) >> SASS_FORM_SHIFT
-    return _PAIR if (word & SASS_OPCODE_MASK, form) in WIDE else 1
+        return size.registers[(instruction.word & size.mask) >> size.shift]
+    return _PAIR if (instruction.opcode, _form(instruction.word)) in WIDE else 1
+
+
+def _form(word: int) -> int:
+    return (word & SASS_FORM_MASK) >> SASS_FORM_SHIFT
 
 
 @cache
-def _places(operation: int) -> tuple[tuple[int, Operand], ...]:
+def _places(opcode: int, form: int) -> tuple[tuple[int, Operand], ...]:
     """First bit and operand of the registers that stand in an instruction of one opcode and form.
 
     `b` can then stand in the place of C.
     """
-    opcode = operation & SASS_OPCODE_MASK
-    form = (operation & SASS_FORM_MASK) >> SASS_FORM_SHIFT
     operands = OPERANDS.get(opcode)
     if operands is None:
         operands = tuple(
