@@ -77,7 +77,8 @@ class Instruction:
 
     Attributes:
         word: its 128 bits.
-        opcode: its low nine bits, which do not tell the kinds of operands; another number for FMUL2.
+        opcode: its low nine bits, which do not tell the kinds of operands; FMUL2 has a number of
+            its own.
         write: the barrier that it sets for its result.
         read: the barrier that it sets until its operands are read.
         wait: mask of the barriers that it waits for.
