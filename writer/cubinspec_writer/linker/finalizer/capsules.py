@@ -36,6 +36,7 @@ from cubinspec_generated.codes import (
 from cubinspec_generated.codes_sizes import SIZEOF_CAPSULE_HEADER
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.fields import actions_of, field_value, read_field, write_field
+from cubinspec_writer.linker.library.outsymbols import NO_ADDRESS, is_lost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -181,5 +182,6 @@ def patch(
             # Where the item is not that of the relocation, another value stands there.
             if read_field(code.data, place, action):
                 continue
-            value = slots.get(reloc.symbol, reloc.symbol.value) + reloc.addend
+            known = NO_ADDRESS if is_lost(reloc.symbol) else reloc.symbol.value
+            value = slots.get(reloc.symbol, known) + reloc.addend
             write_field(code.data, place, action, field_value(action, value))

@@ -158,7 +158,7 @@ def symbol_fields(job: Job, shared: SharedMemory, symbol: Symbol) -> tuple[int, 
     if kind == STT_FUNC and not job.family.keeps_symbols:
         bits = bits_of_functions(job)
         return symbol.bind << 4 | kind, other if bits is None else other & bits, value
-    if job.options.relocatable and _is_wanted(symbol):
+    if job.options.relocatable and _is_wanted(job, symbol):
         value = _UNKNOWN_ADDRESS
     if job.family.keeps_symbols:
         seen = symbol.space == STO_CUDA_SHARED and debugger_sees(job.options)
@@ -194,13 +194,25 @@ def symbol_fields(job: Job, shared: SharedMemory, symbol: Symbol) -> tuple[int, 
     return symbol.bind << 4 | kind, other, value
 
 
-def _is_wanted(symbol: Symbol) -> bool:
+def is_lost(symbol: Symbol) -> bool:
+    """Whether a link with `-r` writes -1 for a name, and leaves nothing to resolve it by.
+
+    So it is for constants and shared variables of a known size that no input defines (rule R60).
+    """
+    if symbol.is_defined or symbol.space not in (STO_CUDA_CONSTANT, STO_CUDA_SHARED):
+        return False
+    return symbol.space == STO_CUDA_CONSTANT or symbol.size > 0
+
+
+def _is_wanted(job: Job, symbol: Symbol) -> bool:
     """Whether a variable has to come from another link (rule R2)."""
     if symbol.is_defined or symbol.common or symbol.kind not in (STT_OBJECT, STT_CUDA_OBJECT):
         return False
     if symbol.name == BANK_SIZE:
         return symbol.value == NO_ADDRESS
-    return symbol.space in (STO_CUDA_GLOBAL, STO_CUDA_CONSTANT)
+    if job.options.undefined_globals:
+        return False
+    return symbol.space == STO_CUDA_GLOBAL or is_lost(symbol)
 
 
 def _reserved_kind(job: Job, symbol: Symbol) -> int:

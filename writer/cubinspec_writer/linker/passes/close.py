@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from cubinspec_generated.codes import SHT_CUDA_CONSTANT_B3, SHT_CUDA_RELOCINFO
-from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.outsymbols import NO_ADDRESS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from cubinspec_writer.linker.model import OutSection
+    from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.state import Constants, Job, Maker, Names, Sections, Symbols
 
 #: `.nv.rel.action` of every executable up to sm_90: what relocation type 115 does.
@@ -29,6 +28,7 @@ FREEZES = "names.entries names.kept names.reserved sections.by_type sections.mad
 
 def run(
     job: Job,
+    diagnostics: Diagnostics,
     names: Names,
     symbols: Symbols,
     sections: Sections,
@@ -37,7 +37,7 @@ def run(
 ) -> None:
     """Drop sections that stayed empty, and add the one that only executables have."""
     if constants.mixed:
-        _cut_relocations(job, constants, maker)
+        _cut_relocations(diagnostics, constants, maker)
     if sections.vacated:
         _drop_empty(job, names, sections, maker)
     if symbols.bank_size is not None:
@@ -49,17 +49,17 @@ def run(
         action.content = _REL_ACTION
 
 
-def _cut_relocations(job: Job, constants: Constants, maker: Maker) -> None:
+def _cut_relocations(diagnostics: Diagnostics, constants: Constants, maker: Maker) -> None:
     """Remove relocations of replaced copies that lie behind the end of the constants.
 
-    nvlink refuses the link when the replaced copy had larger tables (rule X10).
+    Where constants of another copy are in the output, they end the link (rule M62).
     """
     for section in constants.mixed:
         relocs = maker.reloc_section(section, is_rela=True)
         if relocs is None or all(row.offset < section.size for row in relocs.relocs):
             continue
-        if job.options.relocatable and section.content:
-            raise UnsupportedLinkError(f"-r with a larger weak copy of section '{section.name}'")
+        if section.content and section.emitted:
+            diagnostics.postpone("Internal error: relocation is past end of offset")
         relocs.relocs = [row for row in relocs.relocs if row.offset < section.size]
 
 
@@ -69,7 +69,7 @@ def _drop_empty(job: Job, names: Names, sections: Sections, maker: Maker) -> Non
         section.emitted = bool(section.content)
     gone = {section for section in sections.vacated if not section.emitted}
     if job.options.relocatable:
-        gone = {section for section in gone if not _is_named(sections, section)}
+        gone -= sections.strays  # they leave their names
     for section in list(gone):
         # These are relocations of the replaced copy (rule F4).
         relocs = maker.reloc_section(section, is_rela=True)
@@ -78,9 +78,3 @@ def _drop_empty(job: Job, names: Names, sections: Sections, maker: Maker) -> Non
             gone.add(relocs)
     if gone:
         names.drop(gone)
-
-
-def _is_named(sections: Sections, bank: OutSection) -> bool:
-    """Whether an empty bank leaves its name: only a duplicate had it, no section has its name."""
-    parts = bank.owner.parts if bank.owner is not None else []
-    return bank in sections.strays and [p.name for p in parts].count(bank.name) == 1

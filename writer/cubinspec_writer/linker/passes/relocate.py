@@ -19,6 +19,7 @@ from cubinspec_generated.codes import (
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_CONSTANT_B3,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_SHARED,
@@ -41,6 +42,7 @@ from cubinspec_writer.linker.library.outsymbols import (
     BANK_SIZE,
     NO_ADDRESS,
     has_place,
+    is_lost,
     is_table_placeholder,
 )
 from cubinspec_writer.linker.model import (
@@ -113,7 +115,7 @@ def run(
     unified: Unified,
     graph: Graph,
 ) -> None:
-    """Apply, retype or keep every relocation of every section (rule X12)."""
+    """Apply, retype or keep every relocation of every section (rule B3)."""
     if job.toolkit.bounds_types and not job.family.capsule:  # rule K15
         types = {row.r_type for section in relocations.sections.values() for row in section.relocs}
         if any(r_type >= columns.SASS_END and r_type in columns.ACTIONS for r_type in types):
@@ -264,8 +266,6 @@ class _Divider:
 
     def _types_kept(self, symbol: Symbol) -> Container[int]:
         """The relocation types that stay when they name a symbol."""
-        if self.job.options.relocatable and _is_lost(symbol):
-            raise UnsupportedLinkError(f"-r with '{symbol.name}', which no input defines")
         if symbol.kind == STT_FUNC and symbol.is_defined:
             return self._staying("function")
         kind = _kind_here(self.job, self.sections, self.shared, symbol)
@@ -502,6 +502,8 @@ def _is_listed(
         return values.runs_in_lockstep()
     if symbol.kind in HANDLE_KINDS:
         return job.options.relocatable and not job.family.capsule
+    if is_lost(symbol):
+        return symbol.space == STO_CUDA_SHARED or not job.family.capsule
     is_array = symbol.space == STO_CUDA_SHARED and not symbol.is_defined
     if is_array and target.owner in shared.dynamic_start:
         # With -g arrays keep their names, but what stands for those of `-r` has none.
@@ -511,14 +513,6 @@ def _is_listed(
             not job.family.capsule or symbol.space == STO_CUDA_SHARED
         )
     return not job.family.capsule and symbol.section is not None
-
-
-def _is_lost(symbol: Symbol) -> bool:
-    """Whether nothing would be left to resolve the name by after `-r`: nvlink writes nonsense."""
-    is_array = symbol.space == STO_CUDA_SHARED and symbol.size == 0
-    return symbol.space in (STO_CUDA_CONSTANT, STO_CUDA_SHARED) and not (
-        symbol.is_defined or is_array
-    )
 
 
 class _Values:
@@ -581,6 +575,8 @@ class _Values:
         values = {"abs": address + addend, "unified": address + addend, "zero": 0}
         if symbol in self.handles.slots:
             values["const_bank"] = 0
+        elif self.job.family.capsule and is_lost(symbol):
+            values["const_bank"] = SHT_CUDA_CONSTANT_B3 - SHT_CUDA_CONSTANT_B0
         elif symbol.section is not None or self.job.options.relocatable:
             # With `-r`, a reference has no section, whose type is 0 (rule R12).
             sh_type = symbol.section.sh_type if symbol.section is not None else SHT_NULL
@@ -605,6 +601,8 @@ class _Values:
             return address
         if symbol.space == STO_CUDA_SHARED and symbol.section is None:
             return NO_ADDRESS  # of a kernel that is not wanted (rule S22)
+        if is_lost(symbol):
+            return NO_ADDRESS  # rule R60
         return self.handles.slots.get(symbol, symbol.value)
 
     def _first_slot(self, target: OutSection, r_type: int) -> int:

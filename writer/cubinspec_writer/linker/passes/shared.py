@@ -22,7 +22,7 @@ from cubinspec_generated.codes import (
 from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.copies import code_relocations
 from cubinspec_writer.linker.library.groups import joined
-from cubinspec_writer.linker.library.outsymbols import NO_ADDRESS
+from cubinspec_writer.linker.library.outsymbols import NO_ADDRESS, is_lost
 from cubinspec_writer.linker.library.sorting import split_sort
 from cubinspec_writer.linker.model import DYNAMIC_ALIGN, INSTANCE, SHARED_POOL, OutSection, Symbol
 
@@ -232,7 +232,7 @@ class _Layout:
             is_kept = section in self.kept
             section.align = max(self.aligns[kernel], section.align if is_kept else 0)
             section.nobits_size = size
-            dynamic = any(not v.is_defined for v in self.uses[kernel])
+            dynamic = any(not (v.is_defined or is_lost(v)) for v in self.uses[kernel])
             dynamic = dynamic and (section.align == DYNAMIC_ALIGN or _keeps_aligned(job))
             section.emitted = bool(size) or dynamic or self.everywhere
             counted = size - _never_counted(job)

@@ -76,6 +76,7 @@ def resource_lines(half: LinkState) -> Iterator[str]:
                 f"{_shared_bytes(half, owned.get(kernel, []))} bytes smem",
             ]
             banks = [s for s in owned.get(kernel, []) if s.sh_type in CONSTANT_BANK_TYPES]
+            banks = [s for s in banks if half.sections.find(s.name, kernel) is s]  # rule W18
             banks.sort(key=lambda s: s.sh_type)
             used += [f"{s.size} bytes {_bank(s)}" for s in banks if counts_banks]
             used += ["0 bytes lmem", *_handle_counts(half, owned.get(kernel, []))]

@@ -29,7 +29,11 @@ def write(sass: LinkState, mercury: LinkState) -> bytes:
 
     Raises:
         CubinError: the halves do not belong together, or a number does not fit its field.
+        LinkError: a symbol names a section that is not in the output (rule R17).
     """
+    symbols = (item for item in mercury.symbols.numbered if isinstance(item, Symbol))
+    if any(symbol.section is not None and not symbol.section.emitted for symbol in symbols):
+        raise mercury.diagnostics.fatal("Internal error: reference to deleted section")
     half = DescribedHalf(sass)
     copies = MercuryCopies(half, mercury).sections()
     history = _history(half, mercury, is_large=is_far(len(half.made) + len(copies) + 1))
@@ -53,13 +57,16 @@ def _history(half: DescribedHalf, mercury: LinkState, *, is_large: bool) -> Hist
     """
     history = signatures(mercury)
     twins = mercury.sections.twins
+    renamed = {
+        section.name: half.made[twin].name for section, twin in twins.items() if twin.emitted
+    }
     for entry in entered(mercury.names):
         if isinstance(entry, OutSection):
             twin = twins.get(entry)
             made = half.made.get(twin) if twin is not None else None
             if made is not None and made.name != entry.name:
                 made.made_as = entry.name
-            history.append(made or out.Dropped(entry.name, in_shstrtab=True))
+            history.append(made or _left_name(entry.name, renamed))
         elif isinstance(entry, str):
             history.append(bare_name(entry, is_large=is_large))
         elif is_dropped(mercury.job, mercury.shared, entry):
@@ -68,6 +75,16 @@ def _history(half: DescribedHalf, mercury: LinkState, *, is_large: bool) -> Hist
         else:
             history.append(half.kept_symbol(_twin_symbol(half.state, entry)))
     return history
+
+
+def _left_name(name: str, renamed: dict[str, str]) -> out.Dropped:
+    """The name of a section that is not in the output; the finalizer renames it as others.
+
+    Args:
+        renamed: names of sections of the Mercury half -> those of their twins.
+    """
+    final = renamed.get(name, name)
+    return out.Dropped(final, in_shstrtab=True, made_as=name if final != name else None)
 
 
 def _twin_symbol(sass: LinkState, symbol: Symbol) -> Symbol:

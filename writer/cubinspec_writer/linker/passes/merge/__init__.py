@@ -188,6 +188,10 @@ def run(
         _notes(one)
     for section in sections.by_type.get(SHT_CUDA_RESERVED_SHARED, ()):
         _place_reserved(section, sections.members.get(section, []), job.options.relocatable)
+    if reach.filter is not None and not job.options.relocatable:
+        from cubinspec_writer.linker.passes.merge.removed import check_removed
+
+        check_removed(job, objects, diagnostics)
 
 
 def _find_owners(one: OneInput) -> None:
@@ -314,6 +318,7 @@ def _replace(one: OneInput, symbol: Symbol, row: InSymbol) -> None:
     """
     for section in symbol.parts:
         if one.sections.find(section.name, symbol) is not section:
+            one.constants.mixed.add(section)
             continue  # nvlink empties the first of a name (rule W18)
         if section.sh_type == SHT_CUDA_CONSTANT_B0:
             if one.job.family.constant0_deferred:

@@ -160,8 +160,11 @@ def is_forgotten(one: OneInput, index: int) -> bool:
     symbol = one.obj.bound[index]
     if symbol is None or not symbol.replaced or defined_here(one.obj, index):
         return False
-    if not accepted_here(one.obj, index):
-        return False
+    return accepted_here(one.obj, index) and left_relocations(symbol)
+
+
+def left_relocations(symbol: Symbol) -> bool:
+    """Whether the code of a copy that gave way had relocations."""
     return any(
         relocs.target == row.shndx and relocs.rows
         for obj, row in symbol.replaced
