@@ -19,7 +19,6 @@ from cubinspec_generated.codes import (
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
-    SHT_CUDA_CONSTANT_B3,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_SHARED,
@@ -575,9 +574,9 @@ class _Values:
         values = {"abs": address + addend, "unified": address + addend, "zero": 0}
         if symbol in self.handles.slots:
             values["const_bank"] = 0
-        elif self.job.family.capsule and is_lost(symbol):
-            values["const_bank"] = SHT_CUDA_CONSTANT_B3 - SHT_CUDA_CONSTANT_B0
-        elif symbol.section is not None or self.job.options.relocatable:
+        elif (symbol.section is not None or self.job.options.relocatable) and not (
+            self.job.family.capsule and is_lost(symbol)
+        ):
             # With `-r`, a reference has no section, whose type is 0 (rule R12).
             sh_type = symbol.section.sh_type if symbol.section is not None else SHT_NULL
             values["const_bank"] = sh_type - SHT_CUDA_CONSTANT_B0
