@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec_generated.codes import (
+    SHF_EXECINSTR,
     SHT_CUDA_CONSTANT,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_GLOBAL_INIT,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from cubinspec_writer.linker.model import OutSection, Symbol
-    from cubinspec_writer.linker.state import Debug, Handles, Job, Sections, SharedMemory, Symbols
+    from cubinspec_writer.linker.state import Debug, Handles, Job, Sections, SharedMemory
 
 #: Size of the parameter bank of the kernel that runs; a final link has none (rule L3).
 BANK_SIZE: Final = ".nv.ptx.const0.size"
@@ -81,11 +82,10 @@ def is_deferred(job: Job, handles: Handles, section: OutSection) -> bool:
     return deferred and not job.family.keeps_symbols and section.owner not in handles.kernels
 
 
-def deferred_sections(
-    job: Job, symbols: Symbols, sections: Sections, handles: Handles
-) -> list[OutSection]:
-    """What the finalizer makes: parameter banks in the order of the kernels (rule F7)."""
-    position = {function: i for i, function in enumerate(symbols.functions)}
+def deferred_sections(job: Job, sections: Sections, handles: Handles) -> list[OutSection]:
+    """What the finalizer makes: parameter banks in the order of the kernels' code (rule F7)."""
+    code = [s.owner for s in sections.made if s.flags & SHF_EXECINSTR]
+    position = {function: i for i, function in enumerate(code)}
     deferred = [s for s in sections.made if s.emitted and is_deferred(job, handles, s)]
     return sorted(deferred, key=lambda s: position.get(s.owner, -1) if s.owner is not None else -1)
 

@@ -65,9 +65,7 @@ def run(
 ) -> None:
     """Give every symbol of the output its number (that of the null symbol is 0)."""
     numbered: list[Symbol | OutSection] = []
-    deferred = (
-        deferred_sections(job, symbols, sections, handles) if job.family.constant0_deferred else []
-    )
+    deferred = deferred_sections(job, sections, handles) if job.family.constant0_deferred else []
     unnumbered = set(deferred)
     for entry in names.entries:
         if type(entry) is OutSection:

@@ -38,8 +38,7 @@ def write(sass: LinkState, mercury: LinkState) -> bytes:
     copies = MercuryCopies(half, mercury).sections()
     history = _history(half, mercury, is_large=is_far(len(half.made) + len(copies) + 1))
     history += [
-        half.made[section]
-        for section in deferred_sections(sass.job, sass.symbols, sass.sections, sass.handles)
+        half.made[section] for section in deferred_sections(sass.job, sass.sections, sass.handles)
     ]
     listed = {id(item) for item in history}
     for section, made in half.made.items():

@@ -1,0 +1,3 @@
+extern __device__ int ext(int *, int);
+__global__ void child(int *p) { *p = ext(p, 4); }
+__global__ void idle(int *p) { *p = ext(p, 5); }
