@@ -143,7 +143,7 @@ class _Command:
         if not has_files:  # libraries alone do not count (rule M11)
             raise diagnostics.fatal(NO_INPUTS)
         _check_conflicts(line, diagnostics)
-        index = self._index()
+        index = self._index(arch)
         _append_times(line, diagnostics)
         _print(line, diagnostics.take())
         line.program = line.last("tool-name") or line.program
@@ -161,16 +161,20 @@ class _Command:
         self._reports(result)
         return 0
 
-    def _index(self) -> bytes | None:
+    def _index(self, arch: str) -> bytes | None:
         """The index file of unified functions and data."""
         path = self.line.last("uidx-file")
         if path is None:
             return None
+        from cubinspec_writer.linker.program import tell_of_options
+
         try:
             data = contents(path)
         except OSError:
+            tell_of_options(_options(self.line, arch, None), self.diagnostics)
             raise self.diagnostics.fatal(f"Could not open input file '{path}'") from None
         if not data:
+            tell_of_options(_options(self.line, arch, None), self.diagnostics)
             raise self.diagnostics.fatal(f"Could not read file '{path}'")
         return data
 

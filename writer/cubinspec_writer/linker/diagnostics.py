@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 #: Exit code after errors that the link itself finds, and after a fatal error.
 EXIT_ERRORS: Final = 255
 EXIT_FATAL: Final = 1
+#: What is told of a relocation behind the end of its section that would stay.
+PAST_END: Final = "Internal error: relocation is past end of offset"
 
 
 class LinkError(CubinError):

@@ -11,6 +11,7 @@ from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError
 from cubinspec_writer.linker.inputs.accept import target_of, toolkit_for
 from cubinspec_writer.linker.inputs.gather import Candidate, Gathered, gather
 from cubinspec_writer.linker.inputs.read import has_mercury, read_half
+from cubinspec_writer.linker.model import Symbol
 from cubinspec_writer.linker.pipeline import run_passes
 from cubinspec_writer.linker.state import Job, LinkState
 from cubinspec_writer.linker.write import direct
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.inputs.host import KernelFilter
     from cubinspec_writer.linker.inputs.options import LinkOptions
     from cubinspec_writer.linker.inputs.sources import HostObject, Input
-    from cubinspec_writer.linker.model import InputObject
+    from cubinspec_writer.linker.model import InputObject, OutSection
 
 
 class LinkResult(ValueObject):
@@ -128,7 +129,7 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     diagnostics = Diagnostics(
         options.warnings_are_errors, options.arch if options.report_arch else "", options.warnings
     )
-    _tell_of_options(options, diagnostics)
+    tell_of_options(options, diagnostics)
     index = None
     if options.uidx is not None:
         from cubinspec_writer.linker.inputs.uidx import read_index
@@ -182,7 +183,7 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     return LinkResult([whole], diagnostics.messages, gathered.hosts, half, mercury)
 
 
-def _tell_of_options(options: LinkOptions, diagnostics: Diagnostics) -> None:
+def tell_of_options(options: LinkOptions, diagnostics: Diagnostics) -> None:
     """Say what is told of options before an input is read."""
     if options.use_host_info and _names_kernels(options):
         diagnostics.info(
@@ -221,6 +222,8 @@ def _report(half: LinkState) -> None:
         for level, line in usage.callgraph_lines(half, demangle=options.demangle):
             diagnostics.report(level, (line,))
     diagnostics.stop_late()
+    if options.relocatable and not all(map(_is_placed, half.symbols.numbered)):
+        raise diagnostics.fatal("Internal error: reference to deleted section")  # rule R17
     for name in half.attributes.reserving:
         diagnostics.error(f"Function '{name}' uses reserved shared memory when not allowed.")
     if options.verbose:
@@ -234,6 +237,12 @@ def _report(half: LinkState) -> None:
 
         error.plain_dot = usage.plain_dot(half)
         raise
+
+
+def _is_placed(item: Symbol | OutSection) -> bool:
+    """Whether a symbol does not name a section that is not in the output."""
+    section = item.section if isinstance(item, Symbol) else None
+    return section is None or section.emitted
 
 
 def _names_kernels(options: LinkOptions) -> bool:

@@ -16,7 +16,7 @@ from cubinspec_generated import columns
 from cubinspec_generated.codes import SHF_EXECINSTR, SHN_UNDEF, STO_CUDA_CONSTANT, STT_SECTION
 from cubinspec_generated.codes_relocation import R_CUDA_NONE, R_MERCURY_ABS16, R_MERCURY_ABS32
 from cubinspec_generated.codes_sass import SASS_BYTES, SASS_OPERATION_MASK, SASS_PLAIN_NOP
-from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.diagnostics import PAST_END, UnsupportedLinkError
 from cubinspec_writer.linker.finalizer.frames import linked_places
 from cubinspec_writer.linker.finalizer.offsets import sass_offsets
 from cubinspec_writer.linker.library.fields import actions_of
@@ -67,7 +67,7 @@ def _check_places(mercury: InputObject, diagnostics: Diagnostics) -> None:
     for relocs in mercury.relocs:
         size = sizes.get(relocs.target)
         if size is not None and any(row[0] >= size for row in relocs.rows):
-            raise diagnostics.fatal("Internal error: relocation is past end of offset")
+            raise diagnostics.fatal(PAST_END)
 
 
 def in_sass(target: OutSection, relocs: list[Reloc], *, applied: bool) -> list[Reloc]:

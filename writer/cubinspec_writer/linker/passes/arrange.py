@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cubinspec_generated.codes_sass import SASS_STUB_BYTES
 from cubinspec_generated.columns import CLEARING
-from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.diagnostics import PAST_END, UnsupportedLinkError
 from cubinspec_writer.linker.finalizer.stubs import MERCURY_SLOT
 from cubinspec_writer.linker.model import (
     FRAMES,
@@ -88,7 +88,7 @@ def _arrange_functions(
     end = max(places.values(), default=-SASS_STUB_BYTES) + SASS_STUB_BYTES
     left = [row.stub.value for row in rows if row.stub and row not in places]
     if not job.family.capsule and left and max(left) >= end:
-        raise _MismatchError("Internal error: relocation is past end of offset")
+        raise _MismatchError(PAST_END)
     _check_all_placed(rows, places)
     merged = {stub.value: stub for stub in stubs}
     slots: dict[int, Symbol] = {}

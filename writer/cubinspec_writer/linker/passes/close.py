@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cubinspec_generated.codes import SHT_CUDA_CONSTANT_B3, SHT_CUDA_RELOCINFO
+from cubinspec_writer.linker.diagnostics import PAST_END
 from cubinspec_writer.linker.library.outsymbols import NO_ADDRESS
 
 TYPE_CHECKING = False
@@ -59,7 +60,7 @@ def _cut_relocations(diagnostics: Diagnostics, constants: Constants, maker: Make
         if relocs is None or all(row.offset < section.size for row in relocs.relocs):
             continue
         if section.content and section.emitted:
-            diagnostics.postpone("Internal error: relocation is past end of offset")
+            diagnostics.postpone(PAST_END)
         relocs.relocs = [row for row in relocs.relocs if row.offset < section.size]
 
 

@@ -35,7 +35,7 @@ from cubinspec_generated.codes import (
     STT_NOTYPE,
     STT_SECTION,
 )
-from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
+from cubinspec_writer.linker.diagnostics import PAST_END, UnsupportedLinkError
 from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.outsymbols import (
     BANK_SIZE,
@@ -402,14 +402,14 @@ def _check_places(
         # nvlink writes into whatever lies there.
         raise UnsupportedLinkError(f"a relocation across the end of '{target.name}'")
     if farthest >= size:
-        text = "reloc address not found"
+        text = "Internal error: reloc address not found"
     elif max([reloc.offset for reloc in kept], default=-1) >= size:
-        text = "relocation is past end of offset"
+        text = PAST_END
     else:
         return
     if job.family.capsule:
         raise UnsupportedLinkError(f"a relocation behind the end of '{target.name}'")
-    diagnostics.postpone(f"Internal error: {text}")
+    diagnostics.postpone(text)
 
 
 def _end(reloc: Reloc) -> int:

@@ -67,7 +67,6 @@ def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, symbols:
     num_before = len(diagnostics.messages)
     has_extensible = any(obj.is_extensible for obj in objects)
     for obj in objects:
-        _check_class(job, obj, diagnostics)
         if has_extensible and not obj.is_extensible and not obj.is_system:
             # Rule T9.
             diagnostics.warning(
@@ -80,9 +79,12 @@ def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, symbols:
         obj.bound = bound
         # Functions are merged before variables (rule M1).
         for _, text in _in_order(obj, conflicts):
+            if text == _NO_NODE:
+                _check_signatures(diagnostics, obj, signatures)
             if text in (_NO_REGISTERS, _NO_NODE):
                 raise diagnostics.fatal(text)
             diagnostics.error(text)
+        _check_class(job, obj, diagnostics)
         _check_signatures(diagnostics, obj, signatures)
         if job.family.capsule:
             _check_tensor_memory(diagnostics, obj, reserved)

@@ -16,6 +16,7 @@ from cubinspec_generated.codes import (
     STT_FUNC,
     STT_OBJECT,
 )
+from cubinspec_writer.linker.diagnostics import PAST_END
 from cubinspec_writer.linker.library.copies import code_owners, is_supplied
 
 TYPE_CHECKING = False
@@ -41,7 +42,9 @@ def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, unified:
         raise diagnostics.fatal(unified.mismatch)
     for text in _messages(objects, all_variables=not job.options.undefined_globals):
         diagnostics.error(text)
-    if unified.mismatch is not None:
+    if unified.mismatch == PAST_END:
+        diagnostics.postpone(PAST_END)  # as of any other relocation (rule M22)
+    elif unified.mismatch is not None:
         raise diagnostics.fatal(unified.mismatch)
 
 

@@ -29,11 +29,7 @@ def write(sass: LinkState, mercury: LinkState) -> bytes:
 
     Raises:
         CubinError: the halves do not belong together, or a number does not fit its field.
-        LinkError: a symbol names a section that is not in the output (rule R17).
     """
-    symbols = (item for item in mercury.symbols.numbered if isinstance(item, Symbol))
-    if any(symbol.section is not None and not symbol.section.emitted for symbol in symbols):
-        raise mercury.diagnostics.fatal("Internal error: reference to deleted section")
     half = DescribedHalf(sass)
     copies = MercuryCopies(half, mercury).sections()
     history = _history(half, mercury, is_large=is_far(len(half.made) + len(copies) + 1))
