@@ -242,8 +242,8 @@ def test_what_is_stored_of_exceptions_belongs_to_exceptions() -> None:
 
 
 def test_an_exception_has_to_be_the_stored_one(unpacked: Path) -> None:
-    expected = stored.table()["alias_unnamed", "80"]
-    folder = unpacked / "alias_unnamed" / "80"
+    expected = stored.table()["wide_468", "80"]
+    folder = unpacked / "wide_468" / "80"
     assert stored.compare(folder, expected)[0] == outcomes.EXCEPTION
     other = replace(expected, own="0" * 64)
     assert stored.compare(folder, other)[0] == outcomes.DIFFERENT

@@ -66,7 +66,8 @@ def reference_graph(objects: list[InputObject]) -> tuple[Edges, list[Symbol]]:
     for obj in objects:
         for alias, function in aliases(obj):
             edges.setdefault(alias, []).append(function)
-            edges.setdefault(function, []).append(alias)
+            if obj.is_extensible:  # functions behind a kernel (rule A5)
+                edges.setdefault(function, []).append(alias)
         _add_calls(obj, edges)
         _add_references(obj, edges)
     return edges, roots
@@ -228,8 +229,7 @@ def code_relocations(obj: InputObject) -> Iterator[InReloc]:
 def aliases(obj: InputObject) -> Iterator[tuple[Symbol, Symbol]]:
     """Functions of which the code is that of another one (`.alias`), and that one.
 
-    The first symbol of a code section is the function itself (rule A1). Where one of them is
-    linked, the other one is, too (rule X16).
+    The first symbol of a code section is the function itself (rule A1).
     """
     first: dict[int, Symbol] = {}
     for row in obj.functions:

@@ -10,10 +10,11 @@ L4).
 from __future__ import annotations
 
 from cubinspec_generated.codes import SHT_CUDA_UFT_ENTRY, STT_FUNC
-from cubinspec_writer.linker.library.copies import reference_graph
+from cubinspec_writer.linker.library.copies import aliases, reference_graph
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.model import InputObject, Symbol
     from cubinspec_writer.linker.state import Job, Reach
 
@@ -25,8 +26,12 @@ WRITES = "object.called symbol.live"
 FREEZES = "object.called symbol.live"
 
 
-def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
-    """Set `live` of every function symbol."""
+def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, reach: Reach) -> None:
+    """Set `live` of every function symbol.
+
+    Raises:
+        LinkError: a function is linked, and one of its aliases is not.
+    """
     for obj in objects:
         obj.called = {
             row.index: symbol
@@ -65,6 +70,9 @@ def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
     live.update(t for f in held for t in _behind(f))
     for function in functions:
         function.live = function in live
+    for alias, function in (pair for obj in objects for pair in aliases(obj)):
+        if function.live and not alias.live:
+            raise diagnostics.fatal("Internal error: reference to deleted symbol")  # rule M63
 
 
 def _behind(function: Symbol) -> list[Symbol]:

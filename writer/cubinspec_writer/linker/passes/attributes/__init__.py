@@ -44,6 +44,7 @@ from cubinspec_writer.linker.passes.attributes.functions import (
     external_names,
     finish_kernels,
     name_reserving,
+    open_mask,
     reserving,
     takes_over,
     write_functions,
@@ -136,6 +137,8 @@ def run(
             parts = (job, objects, diagnostics, attributes, collected)
             take_over(*parts, demands, kernels, has_old, is_alone)
         finish_kernels(attributes, collected, facts, demands, kernels, is_alone)
+        if is_alone and unsaid and kernels[0] in collected.sections:
+            open_mask(collected.sections[kernels[0]].records)  # rule A3
     if not job.options.reserve_shared:
         attributes.reserving += name_reserving(objects, collected, marked)
     stubs = None

@@ -411,7 +411,7 @@ def write_functions(
     opened = _reach_unknown_masks(kernels, demands, infos, unsaid) if demands else set()
     for function, section in infos.items():
         if function in opened and function not in unsaid:
-            _open_mask(section.records)
+            open_mask(section.records)
         if added and function in added:
             section.records += [_renumber(function, r) for r in added[function]]
         if function in handles.kernels:
@@ -482,7 +482,7 @@ def _reach_unknown_masks(
     return {kernel for kernel in kernels if kernel in reaching}
 
 
-def _open_mask(records: list[RawRecord]) -> None:
+def open_mask(records: list[RawRecord]) -> None:
     """Code of unknown mask may use all of it."""
     for at, record in enumerate(records):
         if record[1] == EIATTR_SPARSE_MMA_MASK:
