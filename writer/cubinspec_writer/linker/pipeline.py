@@ -135,6 +135,10 @@ def _warns_more(job: Job) -> bool:
     return options.extra_warnings and not keeps
 
 
+def _removes_kernels(job: Job, reach: Reach) -> bool:
+    return reach.filter is not None and not job.options.relocatable
+
+
 def _has_limits(job: Job, attributes: Attributes, mercury_sections: Sections | None) -> bool:
     """Whether kernels of the half that tells messages have limits, which the graph tells, too."""
     options = job.options
@@ -162,6 +166,7 @@ PASSES = (
     Pass("passes.identifiers", "rows hold symbol numbers", _has_identifiers),
     Pass("passes.attributes", "records hold symbol numbers"),
     Pass("passes.uncalled", "nvlink tells it after what it says about stacks", _warns_more),
+    Pass("passes.removed", "nvlink tells it after what it says about stacks", _removes_kernels),
     Pass("passes.undefined", "nvlink tells it after what it says about stacks", _is_final),
     Pass("passes.notes", "it depends on nothing before, and nothing on it", _has_notes),
     Pass("passes.compat", "it depends on what is linked only", _has_compat),

@@ -41,9 +41,10 @@ READS = (
     "mercury.section.align mercury.section.emitted mercury.section.entsize mercury.section.flags "
     "mercury.section.info_section mercury.section.name mercury.section.relocs "
     "mercury.section.sh_type mercury.sections.fixed mercury.sections.made "
-    "mercury.symbol.definition mercury.symbol.name mercury.symbol.value relocations.applied "
-    "section.flags section.name section.owner sections.fixed sections.made symbol.definition "
-    "symbol.kind symbol.name symbol.other symbol.section symbol.value symbols.functions"
+    "mercury.symbol.definition mercury.symbol.name mercury.symbol.other mercury.symbol.size "
+    "mercury.symbol.value relocations.applied section.flags section.name section.owner "
+    "sections.fixed sections.made symbol.definition symbol.kind symbol.name symbol.other "
+    "symbol.section symbol.value symbols.functions"
 )
 WRITES = (
     "mercury.section.content mercury.sections.twins section.content section.emitted "

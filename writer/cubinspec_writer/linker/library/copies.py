@@ -137,6 +137,15 @@ def accepted_here(obj: InputObject, index: int) -> bool:
     return symbol.definition[1] is row or any(copy is row for _, copy in symbol.replaced)
 
 
+def left_relocations(symbol: Symbol) -> bool:
+    """Whether the code of a copy that gave way had relocations."""
+    return any(
+        relocs.target == row.shndx and relocs.rows
+        for obj, row in symbol.replaced
+        for relocs in obj.relocs
+    )
+
+
 def states_signature(obj: InputObject, index: int) -> bool:
     """Whether the signature of an address-taken function counts; that of a duplicate does not."""
     return obj.symbols[index].shndx == SHN_UNDEF or accepted_here(obj, index)

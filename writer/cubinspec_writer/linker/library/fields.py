@@ -45,7 +45,7 @@ def field_value(action: Action, value: int) -> int:
     return value >> action.shift
 
 
-def read_field(data: bytearray, offset: int, action: Action) -> int:
+def read_field(data: bytes | bytearray, offset: int, action: Action) -> int:
     first, bit = offset + action.bit // 8, action.bit % 8
     word = int.from_bytes(data[first : first + (bit + action.width + 7) // 8], "little")
     return (word >> bit) & ((1 << action.width) - 1)

@@ -26,6 +26,7 @@ from cubinspec_generated.codes import (
     STB_LOCAL,
     STB_WEAK,
     STO_CUDA_CONSTANT,
+    STO_CUDA_GLOBAL,
     STO_CUDA_RESERVED_SHARED,
     STO_CUDA_SHARED,
     STT_CUDA_SAMPLER,
@@ -121,7 +122,6 @@ def run(
             raise diagnostics.fatal("Internal error: sass rtype out of range")
     _drop_aliases(symbols, relocations)
     values = _Values(job, objects, shared, handles)
-    final = not job.options.relocatable
     pool = sections.find(SHARED_POOL)
     divider = _Divider(job, sections, shared, handles, graph, values)
     applied = frozenset([r_type for r_type in columns.ACTIONS if r_type < columns.SASS_END])
@@ -138,7 +138,7 @@ def run(
         farthest = _farthest(section.relocs)
         kept, resolved = divider.divide(section, target)
         section.relocs = kept
-        if final and not applied.issuperset([reloc.r_type for reloc in resolved]):
+        if not applied.issuperset([reloc.r_type for reloc in resolved]):
             resolved = _applicable(job, diagnostics, target, resolved)
         if job.family.capsule and not job.family.keeps_symbols:
             section.relocs = kept = _in_sass(target, kept, applied=False)
@@ -147,17 +147,31 @@ def run(
             _check_places(job, diagnostics, unified, target, kept, resolved)
         if not resolved or diagnostics.later:
             continue
+        from_field = is_rel(section)
+        is_listed = target in relocations.resolved
+        before = bytes(target.content) if from_field and is_listed else b""
         # Mercury code is packed: `capsule` writes the values there.
         if not (job.family.keeps_symbols and target.flags & SHF_EXECINSTR):
-            values.write(target, resolved, from_field=is_rel(section))
+            values.write(target, resolved, from_field=from_field)
         relocations.applied.setdefault(target, []).extend(resolved)
         # Of debug data nothing is listed from sm_100 on (rule P1).
-        if target in relocations.resolved and (target.flags & SHF_ALLOC or not job.family.capsule):
+        if is_listed and (target.flags & SHF_ALLOC or not job.family.capsule):
             if pool is not None and pool.nobits_size and target.owner not in shared.dynamic_start:
                 _check_arrays(diagnostics, resolved)
             listing = relocations.resolved[target].relocs
-            listing += [r for r in resolved if _is_listed(job, shared, values, target, r)]
+            rows = [r for r in resolved if _is_listed(job, shared, values, target, r)]
+            listing += [_with_field(before, r) for r in rows] if from_field else rows
     _close_lists(relocations)
+
+
+def _with_field(before: bytes, reloc: Reloc) -> Reloc:
+    """An entry without an addend as it is listed: with what its field held (rule P1)."""
+    from cubinspec_writer.linker.library.fields import actions_of, read_field
+
+    if reloc.r_type in columns.CLEARING or columns.APPLY.get(reloc.r_type) == "lockstep":
+        return reloc
+    held = next((read_field(before, reloc.offset, a) for a in actions_of(reloc.r_type)), 0)
+    return relocation(reloc.offset, reloc.r_type, reloc.symbol, reloc.addend + held, reloc.serial)
 
 
 def _check_arrays(diagnostics: Diagnostics, relocs: list[Reloc]) -> None:
@@ -189,6 +203,7 @@ class _Divider:
     """Which entries stay, and which are applied.
 
     Attributes:
+        keeps_shared: names of shared variables are in the output.
         retype: the types that others become where they stay.
         slots: references whose number is written although the entry stays.
         stays: the types that stay when they name a symbol.
@@ -197,6 +212,7 @@ class _Divider:
     __slots__ = (
         "graph",
         "job",
+        "keeps_shared",
         "of_functions",
         "of_kinds",
         "retype",
@@ -218,6 +234,7 @@ class _Divider:
     ) -> None:
         final = not job.options.relocatable
         self.job = job
+        self.keeps_shared = not final or job.options.preserve_relocs or debugger_sees(job.options)
         self.sections = sections
         self.shared = shared
         self.graph = graph
@@ -247,6 +264,8 @@ class _Divider:
                 kept.append(reloc)
                 continue
             if r_type in clearing and (symbol.is_function or not final):
+                if symbol.space == STO_CUDA_GLOBAL:
+                    kept.append(reloc)
                 continue
             stay = stays.get(symbol)
             if stay is None:
@@ -258,6 +277,8 @@ class _Divider:
                     reloc = reloc.of_type(retype[r_type])
                 elif symbol in slots:
                     self.values.write(target, [reloc], from_field=False)
+                kept.append(reloc)
+            elif self.keeps_shared and _is_for_driver(r_type, symbol):
                 kept.append(reloc)
             else:
                 resolved.append(reloc)
@@ -283,6 +304,12 @@ class _Divider:
                     types += tuple(t for t in columns.ACTIONS if t >= columns.SASS_END)
             found = self.of_kinds[kind] = frozenset(types)
         return found
+
+
+def _is_for_driver(r_type: int, symbol: Symbol) -> bool:
+    """Whether a type that has to stay names a shared variable, which the driver does not know."""
+    is_shared = symbol.space == STO_CUDA_SHARED and symbol.is_defined
+    return is_shared and columns.FAILS.get(r_type) in ("always", "func_desc")
 
 
 def _check_descriptor(job: Job, graph: Graph, r_type: int, symbol: Symbol) -> None:
@@ -328,7 +355,10 @@ def _is_removed_label(symbol: Symbol) -> bool:
 
 
 def _applicable(
-    job: Job, diagnostics: Diagnostics, target: OutSection, relocs: list[Reloc]
+    job: Job,
+    diagnostics: Diagnostics,
+    target: OutSection,
+    relocs: list[Reloc],
 ) -> list[Reloc]:
     """Those entries, of the ones that do not stay, that are applied.
 
@@ -337,15 +367,21 @@ def _applicable(
         UnsupportedLinkError: nvlink crashes on one, or does what is not imitated.
     """
     found = []
+    # What clears a field of a shared variable that keeps its name does nothing.
+    is_named = job.options.relocatable or debugger_sees(job.options)
     for reloc in relocs:
         r_type, symbol = reloc.r_type, reloc.symbol
         is_shared = symbol.space == STO_CUDA_SHARED or _is_deleted(symbol)
         is_unknown = r_type >= columns.SASS_END and not job.family.capsule
         if r_type in columns.CLEARING and not (is_shared and is_unknown):
+            if is_named and symbol.space == STO_CUDA_SHARED:
+                continue
             if symbol.internal or symbol.space == STO_CUDA_SHARED:
                 from cubinspec_writer.linker.library.fields import clear
 
                 clear(target, reloc.offset, r_type)
+                if job.options.preserve_relocs and symbol.space == STO_CUDA_SHARED:
+                    found.append(reloc)  # it is listed
             elif symbol.name and not symbol.is_defined:
                 raise UnsupportedLinkError(f"clearing what names '{symbol.name}'")
             continue
@@ -402,14 +438,13 @@ def _check_places(
         # nvlink writes into whatever lies there.
         raise UnsupportedLinkError(f"a relocation across the end of '{target.name}'")
     if farthest >= size:
-        text = "Internal error: reloc address not found"
-    elif max([reloc.offset for reloc in kept], default=-1) >= size:
-        text = PAST_END
-    else:
-        return
-    if job.family.capsule:
-        raise UnsupportedLinkError(f"a relocation behind the end of '{target.name}'")
-    diagnostics.postpone(text)
+        if job.family.capsule:
+            raise UnsupportedLinkError(f"a relocation behind the end of '{target.name}'")
+        raise diagnostics.fatal("Internal error: reloc address not found")
+    if max([reloc.offset for reloc in kept], default=-1) >= size:
+        if job.family.capsule:
+            raise UnsupportedLinkError(f"a relocation behind the end of '{target.name}'")
+        diagnostics.postpone(PAST_END)
 
 
 def _end(reloc: Reloc) -> int:

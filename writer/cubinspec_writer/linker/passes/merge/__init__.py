@@ -188,10 +188,6 @@ def run(
         _notes(one)
     for section in sections.by_type.get(SHT_CUDA_RESERVED_SHARED, ()):
         _place_reserved(section, sections.members.get(section, []), job.options.relocatable)
-    if reach.filter is not None and not job.options.relocatable:
-        from cubinspec_writer.linker.passes.merge.removed import check_removed
-
-        check_removed(job, objects, diagnostics)
 
 
 def _find_owners(one: OneInput) -> None:

@@ -19,7 +19,7 @@ from cubinspec_generated.codes import (
     STT_SECTION,
 )
 from cubinspec_writer.linker.inputs.options import debugger_sees
-from cubinspec_writer.linker.library.copies import accepted_here, defined_here
+from cubinspec_writer.linker.library.copies import accepted_here, defined_here, left_relocations
 from cubinspec_writer.linker.model import (
     FRAMES,
     LINE_TABLES,
@@ -161,15 +161,6 @@ def is_forgotten(one: OneInput, index: int) -> bool:
     if symbol is None or not symbol.replaced or defined_here(one.obj, index):
         return False
     return accepted_here(one.obj, index) and left_relocations(symbol)
-
-
-def left_relocations(symbol: Symbol) -> bool:
-    """Whether the code of a copy that gave way had relocations."""
-    return any(
-        relocs.target == row.shndx and relocs.rows
-        for obj, row in symbol.replaced
-        for relocs in obj.relocs
-    )
 
 
 def place_section(

@@ -1,12 +1,11 @@
-"""Merging: where kernels are removed, some inputs end the link."""
+"""Ends links that remove kernels where nvlink cannot remove them."""
 
 from __future__ import annotations
 
 from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec_generated.codes import SHF_INFO_LINK, SHN_UNDEF, SHT_CUDA_CONSTANT_B0
-from cubinspec_writer.linker.library.copies import accepted_here
+from cubinspec_writer.linker.library.copies import accepted_here, left_relocations
 from cubinspec_writer.linker.model import HANDLE_KINDS
-from cubinspec_writer.linker.passes.merge.one_input import left_relocations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +14,16 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.state import Job
 
 
-def check_removed(job: Job, objects: list[InputObject], diagnostics: Diagnostics) -> None:
-    """Refuse what a link that removes kernels cannot remove.
+READS = (
+    "object.bound object.called symbol.definition symbol.kind symbol.live symbol.other "
+    "symbol.replaced"
+)
+WRITES = ""
+FREEZES = ""
+
+
+def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics) -> None:
+    """Refuse what cannot be removed.
 
     Raises:
         LinkError: from sm_100 on, a copy that gave way had relocations (rule M60).
