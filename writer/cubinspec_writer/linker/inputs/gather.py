@@ -255,10 +255,13 @@ class _Gatherer:
             self._pass_over(name, f"'{name}' is empty")
         elif kind == "cubin":
             self._cubin(name, data)
-        elif kind == "ptx" and not self.target.family.links_ptx:  # rule T5
-            self._pass_over(name, f"'{name}' is PTX, which is not linked for '{self.options.arch}'")
         elif kind == "ptx":
-            self._cubin(name, self._assemble(name, data))
+            code = self._assemble(name, data)
+            if self.target.family.links_ptx:
+                self._cubin(name, code)
+            else:  # rule T5
+                why = f"'{name}' is PTX, which is not linked for '{self.options.arch}'"
+                self._pass_over(name, why)
         elif kind in _CONTAINERS:
             if kind == "elf":
                 from cubinspec_writer.linker.inputs.archives import check_host

@@ -256,7 +256,8 @@ class _Relocations:
             return None, 0, _PASSED_OVER
         if symbol is not None:
             return symbol, shift, _TAKEN
-        if not is_dead(one, index):
+        is_duplicate = self.of_code and self.skips and not accepted_here(self.obj, index)
+        if is_duplicate or not is_dead(one, index):
             return None, 0, _PASSED_OVER  # a duplicate (rule N4)
         # A relocation to a dropped function goes; the section name it created stays in
         # `.strtab` (rule N4).
