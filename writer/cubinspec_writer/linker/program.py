@@ -221,11 +221,11 @@ def _report(half: LinkState) -> None:
 
         for level, line in usage.callgraph_lines(half, demangle=options.demangle):
             diagnostics.report(level, (line,))
+    for name in half.attributes.reserving:
+        diagnostics.error(f"Function '{name}' uses reserved shared memory when not allowed.")
     diagnostics.stop_late()
     if options.relocatable and not all(map(_is_placed, half.symbols.numbered)):
         raise diagnostics.fatal("Internal error: reference to deleted section")  # rule R17
-    for name in half.attributes.reserving:
-        diagnostics.error(f"Function '{name}' uses reserved shared memory when not allowed.")
     if options.verbose:
         from cubinspec_writer.linker.reports import usage
 
