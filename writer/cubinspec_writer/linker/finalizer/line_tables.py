@@ -138,6 +138,8 @@ class _Writer:
         row = at
         #: Operations that neither advance nor end a row.
         others = bytearray()
+        # Code behind other code advances its first address before its line (rule A5).
+        is_address_first = False
         while at < end:
             first, code = at, data[at]
             at += 1
@@ -146,6 +148,7 @@ class _Writer:
                 line += self._line_base + (code - self._base) % self._range
             elif code == DW_LNS_ADVANCE_PC:
                 value, at = uleb(data, at)
+                is_address_first = line == 0
                 address += value * self._step
                 continue
             elif code == DW_LNS_ADVANCE_LINE:
@@ -171,26 +174,27 @@ class _Writer:
             if advance is None:
                 out += data[row:at]
             else:
-                out += others + self._row(line, advance, last)
+                out += others + self._row(line, advance, last, is_address_first=is_address_first)
             line = address = 0
-            others, row = bytearray(), at
+            others, row, is_address_first = bytearray(), at, False
         return bytes(out + data[row:end])
 
     def _advance(self, old: int, *, is_end: bool) -> int | None:
         """The new step of the address; None: the row stays as it is."""
         raise NotImplementedError
 
-    def _row(self, line: int, address: int, last: bytes) -> bytes:
+    def _row(self, line: int, address: int, last: bytes, *, is_address_first: bool) -> bytes:
         """The operations of one row, or of the end of the sequence."""
         special = line - self._line_base
         if address == SASS_BYTES and 0 <= special < self._range and not last:
             return bytes((self._base + SASS_BYTES // self._step * self._range + special,))
-        out = bytearray()
-        if line:
-            out += bytes((DW_LNS_ADVANCE_LINE,)) + _sleb_bytes(line)
-        if address:
-            out += bytes((DW_LNS_ADVANCE_PC,)) + _sleb_bytes(address // self._step)
-        return bytes(out) + (last or bytes((DW_LNS_COPY,)))
+        steps = [
+            bytes((DW_LNS_ADVANCE_LINE,)) + _sleb_bytes(line) if line else b"",
+            bytes((DW_LNS_ADVANCE_PC,)) + _sleb_bytes(address // self._step) if address else b"",
+        ]
+        if is_address_first:
+            steps.reverse()
+        return b"".join(steps) + (last or bytes((DW_LNS_COPY,)))
 
 
 class _Mover(_Writer):
