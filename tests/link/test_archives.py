@@ -35,6 +35,13 @@ CASES = {
     "garbage behind": ("cp s.a l.a; echo >> l.a", "k.o l.a"),
     "cut": ("head -c 2000 s.a > l.a", "k.o l.a"),
     "only magic": ("head -c 8 s.a > l.a", "k.o l.a f.o"),
+    "library of a later folder": (
+        "mkdir -p l m; echo text > t; ar rcD l/libz.a t f.o; cp s.a m/libz.a",
+        "k.o -Ll -Lm -lz",
+    ),
+    "library in no folder": ("mkdir -p l; : > l/libz.a", "k.o -Ll -Lm -lz -lz"),
+    "library that is none": ("cp f.o libz.a", "k.o -L. -lz"),
+    "library for another processor": ("cp s.a libz.a", "k.o f.o -L. -lz -cpu-arch=AARCH64 -Werror"),
     "object cut": ("head -c 2000 other.o > x.o", "k.o f.o x.o"),
     "object of a header": ("head -c 64 other.o > x.o", "k.o f.o x.o"),
     "object of less": ("head -c 20 other.o > x.o", "k.o f.o x.o"),

@@ -12,6 +12,7 @@ from cubinspec.output_files import set_sync
 from cubinspec.reader.elf import Elf
 from cubinspec_writer.linker import link
 from cubinspec_writer.linker.diagnostics import (
+    EXIT_ERRORS,
     EXIT_FATAL,
     Diagnostics,
     LinkError,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cubinspec.cli.options import Option
+    from cubinspec_writer.linker.inputs.sources import HostObject
     from cubinspec_writer.linker.program import LinkResult
 
     #: Writes a file, which may be in parts that follow each other.
@@ -154,6 +156,8 @@ class _Command:
         except LinkError as error:
             if dot_file is not None and error.plain_dot:
                 self._file(dot_file, _encoded(error.plain_dot))
+            if error.exit_code == EXIT_ERRORS and error.hosts is not None:
+                self._register(error.hosts)  # rule M80
             raise
         _print(line, result.messages)
         if output is not None:
@@ -192,11 +196,7 @@ class _Command:
     def _reports(self, result: LinkResult) -> None:
         """Write the files that options ask for beside the cubin."""
         line = self.line
-        register = line.last("register-link-binaries")
-        if register is not None:
-            from cubinspec_writer.linker.inputs.host import register_text
-
-            self._file(register, _encoded(register_text(result.hosts)))
+        self._register(result.hosts)
         link_map = line.last("map")
         if link_map is not None:
             import json
@@ -215,6 +215,14 @@ class _Command:
             _summary(line.last("output-file") or "output", result)
         for name in line.listed("why"):
             print(_shown("\n".join(result.why(name))))
+
+    def _register(self, hosts: Sequence[HostObject]) -> None:
+        """Write the file of `--register-link-binaries`."""
+        path = self.line.last("register-link-binaries")
+        if path is not None:
+            from cubinspec_writer.linker.inputs.host import register_text
+
+            self._file(path, _encoded(register_text(hosts)))
 
     def _file(self, path: str, data: bytes | list[bytes | bytearray]) -> None:
         try:
@@ -317,6 +325,7 @@ def _options(line: Line, arch: str, uidx: bytes | None) -> LinkOptions:
         report_arch="report-arch" in flags,
         tkinfo=linker_note(contents(source), source) if source else None,
         uidx=uidx,
+        cpu_arch=line.last("cpu-arch") or "unknown",
         arguments=f"-arch {arch}" + "".join(f" --{flag}" for flag in noted),
         library_paths=line.listed("library-path"),
         keep_system_libraries="keep-system-libraries" in flags,

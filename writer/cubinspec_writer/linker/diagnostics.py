@@ -6,8 +6,10 @@ from cubinspec.errors import CubinError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Final
+
+    from cubinspec_writer.linker.inputs.sources import HostObject
 
 #: Exit code after errors that the link itself finds, and after a fatal error.
 EXIT_ERRORS: Final = 255
@@ -24,6 +26,7 @@ class LinkError(CubinError):
         exit_code: what a command has to end with.
         plain_dot: the call graph in the form of ``-dot``; empty where the link ended before it was
             known.
+        hosts: the inputs as the host program sees them; None where none was merged.
     """
 
     def __init__(self, messages: list[tuple[str, str]], exit_code: int) -> None:
@@ -31,6 +34,7 @@ class LinkError(CubinError):
         self.messages = messages
         self.exit_code = exit_code
         self.plain_dot: str = ""
+        self.hosts: Sequence[HostObject] | None = None
 
 
 class UnsupportedLinkError(LinkError):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.inputs.host import KernelFilter
     from cubinspec_writer.linker.inputs.options import LinkOptions
     from cubinspec_writer.linker.inputs.sources import HostObject, Input
+    from cubinspec_writer.linker.inputs.uidx import Index
     from cubinspec_writer.linker.model import InputObject, OutSection
 
 
@@ -139,6 +140,16 @@ def _link(inputs: Input | Iterable[Input], options: LinkOptions) -> LinkResult:
     gathered = gather(inputs, options, diagnostics)
     if is_refused:  # inputs are read, not merged (rule P7)
         diagnostics.stop_on_errors()
+    try:
+        return _linked(gathered, options, diagnostics, index)
+    except LinkError as error:
+        error.hosts = gathered.hosts
+        raise
+
+
+def _linked(
+    gathered: Gathered, options: LinkOptions, diagnostics: Diagnostics, index: Index | None
+) -> LinkResult:
     kernels = _kernel_filter(gathered, options)
     family = target_of(options, diagnostics).family
     toolkit = toolkit_for(options, gathered.newest)

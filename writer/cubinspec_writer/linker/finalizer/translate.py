@@ -295,9 +295,10 @@ class _Input:
             bank = self.mercury.sections[relocs.target]
             if bank.sh_type != SHT_CUDA_CONSTANT_B2:
                 continue
-            for offset, _, index, _ in relocs.rows:
+            for offset, r_type, index, _ in relocs.rows:
                 code = sass_of.get(self.mercury.symbols[index].shndx)
-                if code is None:
+                is_address = self.sass.is_extensible and r_type == R_MERCURY_PROG_REL64
+                if code is None or is_address:
                     continue
                 twin = banks.get((final_name(bank.name) or bank.name, code))
                 if twin is None:

@@ -10,13 +10,26 @@ from __future__ import annotations
 import os
 import stat
 
-from cubinspec_generated.codes import EI_CLASS, EI_DATA, EI_NIDENT, ELFCLASS64, ELFDATA2LSB
+from cubinspec_generated.codes import (
+    EI_CLASS,
+    EI_DATA,
+    EI_NIDENT,
+    ELFCLASS64,
+    ELFDATA2LSB,
+    EM_386,
+    EM_AARCH64,
+    EM_ARM,
+    EM_PPC64,
+    EM_X86_64,
+)
 from cubinspec_generated.records import ELF_HEADER_64, SECTION_HEADER_64
 from cubinspec_writer.linker.inputs.accept import holds_nothing
 from cubinspec_writer.linker.inputs.sources import MAGIC, THIN_MAGIC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError
 
 _HEAD, _END = 60, b"`\n"
@@ -24,6 +37,15 @@ _NAME, _SIZE = slice(0, 16), slice(48, 58)
 _TABLES = ("/", "//", "/SYM64/")
 _INTERNAL = "elfLink internal error"
 _ELF = b"\x7fELF"
+#: Machines of host objects by the values of `--cpu-arch`.
+_MACHINES = {
+    "AARCH64": EM_AARCH64,
+    "ARMv7": EM_ARM,
+    "PPC64LE": EM_PPC64,
+    "X86": EM_386,
+    "X86_64": EM_X86_64,
+    "unknown": EM_X86_64,
+}
 _LEN_ELF_HEADER = EI_NIDENT + ELF_HEADER_64.size
 
 
@@ -42,14 +64,47 @@ def readable_part(data: bytes, diagnostics: Diagnostics) -> bytes:
     Raises:
         LinkError: a header has no size, or a member of a thin archive is not there.
     """
+    parts = [MAGIC]
+    for head, body, is_table in _members(data, diagnostics):
+        if is_table or _has_sections(body):
+            length = str(len(body)).ljust(10).encode()
+            parts += [head[: _SIZE.start], length, _END, body, b"\n" * (len(body) & 1)]
+    return b"".join(parts)
+
+
+def serves(library: bytes, processor: str, diagnostics: Diagnostics) -> bool:
+    """Whether a library holds an object for a processor (rule V80).
+
+    Raises:
+        LinkError: it is no archive, or one that cannot be read; there is no such processor.
+    """
+    machine = _MACHINES.get(processor)
+    if machine is None:
+        raise diagnostics.fatal(f"Value '{processor}' is not defined for option 'cpu-arch'")
+    if len(library) <= len(MAGIC):
+        return False
+    if not library.startswith((MAGIC, THIN_MAGIC)):
+        raise unknown_archive(diagnostics)
+    return any(
+        not is_table and _header(body)[1] == machine
+        for _, body, is_table in _members(library, diagnostics)
+    )
+
+
+def unknown_archive(diagnostics: Diagnostics) -> LinkError:
+    """The error for an archive that cannot be read."""
+    return diagnostics.fatal("unexpected archive format", _INTERNAL)
+
+
+def _members(data: bytes, diagnostics: Diagnostics) -> Iterator[tuple[bytes, bytes, bool]]:
+    """Header and contents of the members that nvlink reads, and whether it is a table of names."""
     is_thin = data.startswith(THIN_MAGIC)
     names = b""
-    parts = [MAGIC]
     at = len(MAGIC)
     while at + _HEAD <= len(data):
         head = data[at : at + _HEAD]
         if not head[_SIZE].strip().isdigit():
-            raise diagnostics.fatal("unexpected archive format", _INTERNAL)
+            raise unknown_archive(diagnostics)
         member, size = head[_NAME].decode("latin-1").rstrip(), int(head[_SIZE])
         is_table = member in _TABLES
         if is_thin and not is_table:
@@ -59,14 +114,11 @@ def readable_part(data: bytes, diagnostics: Diagnostics) -> bytes:
         if member == "//":
             names = body
         if not is_table and not body.startswith(_ELF):
-            return b"".join(parts)
-        if is_table or _has_sections(body):
-            length = str(len(body)).ljust(10).encode()
-            parts += [head[: _SIZE.start], length, _END, body, b"\n" * (len(body) & 1)]
+            return
+        yield head, body, is_table
         at += _HEAD + size + (size & 1)
     if at < len(data) and b"/" not in data[at : at + _NAME.stop]:
-        raise diagnostics.fatal("unexpected archive format", _INTERNAL)
-    return b"".join(parts)
+        raise unknown_archive(diagnostics)
 
 
 def _file(member: str, names: bytes, diagnostics: Diagnostics) -> bytes:
@@ -105,10 +157,13 @@ def no_fatbin(name: str, diagnostics: Diagnostics) -> LinkError:
 
 def _has_sections(data: bytes) -> bool:
     """Whether a 64-bit ELF file has its whole section table."""
-    # A cut header counts as one with zeros at its end.
-    head = data[:_LEN_ELF_HEADER].ljust(_LEN_ELF_HEADER, b"\0")
-    table: int
-    count: int
-    _, _, _, _, _, table, _, _, _, _, _, count, _ = ELF_HEADER_64.unpack_from(head, EI_NIDENT)
+    _, _, _, _, _, table, _, _, _, _, _, count, _ = _header(data)
     is_inside = 0 < table <= len(data) - count * SECTION_HEADER_64.size
-    return head[EI_CLASS] == ELFCLASS64 and is_inside
+    return data[EI_CLASS : EI_CLASS + 1] == bytes((ELFCLASS64,)) and is_inside
+
+
+def _header(data: bytes) -> tuple[int, ...]:
+    """The header of an ELF file; a cut one counts as one with zeros at its end."""
+    return ELF_HEADER_64.unpack_from(
+        data[:_LEN_ELF_HEADER].ljust(_LEN_ELF_HEADER, b"\0"), EI_NIDENT
+    )

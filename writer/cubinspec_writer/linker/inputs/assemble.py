@@ -42,6 +42,8 @@ def assemble(
     Raises:
         LinkError: there is no `ptxas`, it refuses the text, or it was asked for something else.
     """
+    if diagnostics.has_errors():  # warnings that -Werror made errors (rule M27)
+        raise diagnostics.fatal("elfLink fatbinary error")
     words = _words(own_options, options, toolkit)
     for word in words:
         # an input must not say where a file is written
@@ -71,6 +73,11 @@ def assemble(
             return (Path(folder) / "elf.o").read_bytes()
         except FileNotFoundError:
             raise UnsupportedLinkError(f"ptxas made nothing of '{name}'") from None
+
+
+def finds_ptxas(options: LinkOptions) -> bool:
+    """Whether the program that assembles PTX is there."""
+    return shutil.which(options.ptxas) is not None
 
 
 def _words(own_options: list[str], options: LinkOptions, toolkit: Toolkit) -> list[str]:

@@ -225,22 +225,26 @@ class _Gatherer:
             return None
         return None if isinstance(data, bytes) or not is_cubin(data[:HEAD_BYTES]) else data
 
+    def _serves(self, library: bytes) -> bool:
+        """Whether a library has objects for the processor of the host."""
+        from cubinspec_writer.linker.inputs.archives import serves
+
+        return serves(library, self.options.cpu_arch, self.diagnostics)
+
     def _library(self, name: str) -> None:
         """Take a library; one that is not there is passed over (rule V2)."""
         for folder in listed(self.options.library_paths):
             path = os.path.join(folder, f"lib{name}.a")
-            if os.path.isfile(path):
-                data = self._read(path)
-                if is_archive(data):
-                    if path in self.passed or self._is_repeated(path):
-                        return
-                    data = self._readable(data)
-                content, _ = self._container(path, data)
-                if not content.has_hosts:
-                    self.diagnostics.warning(
-                        f"Skipping incompatible '{path}' when searching for -l{name}"
-                    )
+            if not os.path.isfile(path):
+                continue
+            data = self._read(path)
+            if self._serves(data):
+                if path not in self.passed and not self._is_repeated(path):
+                    self._container(path, self._readable(data))
                 return
+            self.diagnostics.warning(f"Skipping incompatible '{path}' when searching for -l{name}")
+            if self.diagnostics.has_errors():
+                raise self.diagnostics.fatal("elfLink internal error")
         self.diagnostics.note(f"library '{name}' was not found; ignored")
 
     def _file(self, name: str, data: bytes) -> None:
@@ -255,13 +259,11 @@ class _Gatherer:
             self._pass_over(name, f"'{name}' is empty")
         elif kind == "cubin":
             self._cubin(name, data)
+        elif kind == "ptx" and not self.target.family.links_ptx:
+            self._try_to_assemble(name, data)
+            self._pass_over(name, f"'{name}' is PTX, which is not linked for '{self.options.arch}'")
         elif kind == "ptx":
-            code = self._assemble(name, data)
-            if self.target.family.links_ptx:
-                self._cubin(name, code)
-            else:  # rule T5
-                why = f"'{name}' is PTX, which is not linked for '{self.options.arch}'"
-                self._pass_over(name, why)
+            self._cubin(name, self._assemble(name, data))
         elif kind in _CONTAINERS:
             if kind == "elf":
                 from cubinspec_writer.linker.inputs.archives import check_host
@@ -393,7 +395,7 @@ class _Gatherer:
 
         is_system = is_archive(data) and is_system_library(name)
         if is_system and not self._needs_system(name):
-            return Content(has_hosts=True), False
+            return Content(), False
         content = read_container(name, data)
         for host in content.hosts if is_system else ():
             host.system = True
@@ -449,6 +451,13 @@ class _Gatherer:
             raise self.diagnostics.fatal("unexpected object after cudadevrt")
         self.has_code = True
         self.found.candidates.append(candidate)
+
+    def _try_to_assemble(self, name: str, data: bytes) -> None:
+        """Assemble PTX of which nothing is taken, but whose errors end the link (rule T5)."""
+        from cubinspec_writer.linker.inputs.assemble import finds_ptxas
+
+        if self.options.ignore_unlinkable and finds_ptxas(self.options):
+            self._assemble(name, data)
 
     def _assemble(self, name: str, data: bytes, own_options: str = "") -> bytes:
         from cubinspec_writer.linker.inputs.assemble import assemble

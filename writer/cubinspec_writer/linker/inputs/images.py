@@ -28,15 +28,13 @@ class Content:
 
     Attributes:
         hosts: its inputs as the host program sees them.
-        has_hosts: whether there is a host object among them.
         groups: the images of each fatbin.
     """
 
-    __slots__ = ("groups", "has_hosts", "hosts")
+    __slots__ = ("groups", "hosts")
 
-    def __init__(self, has_hosts: bool = False) -> None:
+    def __init__(self) -> None:
         self.hosts: list[HostObject] = []
-        self.has_hosts: bool = has_hosts
         self.groups: list[list[Image]] = []
 
 
@@ -53,7 +51,6 @@ def read_container(name: str, data: bytes) -> Content:
         if kind in _INPUTS:
             is_host = kind == _HOST
             host = read_host_object(source, name) if is_host else HostObject(register_name(name))
-            content.has_hosts |= is_host
             objects[tuple(step.name for step in steps)] = host
 
     groups: dict[tuple[str, ...], list[Image]] = {}
@@ -70,7 +67,7 @@ def read_container(name: str, data: bytes) -> Content:
         if key not in with_code:
             host.register = ""
         content.hosts.append(host)
-    if not content.has_hosts and not objects:
+    if not objects:
         content.hosts.append(HostObject(""))
     content.groups = list(groups.values())
     return content

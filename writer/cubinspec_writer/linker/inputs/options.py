@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         report_arch: bool
         tkinfo: bytes | None
         uidx: bytes | None
+        cpu_arch: str
         arguments: str
         library_paths: Folders | None
         keep_system_libraries: bool
@@ -81,6 +82,8 @@ class LinkOptions(ValueObject):
         report_arch: name the target in every message.
         tkinfo: the whole tool note that names the linker; None: a note that names cubinspec.
         uidx: ``--uidx-file``: the bytes of the index of unified functions and data.
+        cpu_arch: ``--cpu-arch``: the processor of the host; libraries without an object for it are
+            passed over. ``unknown`` is X86_64.
         library_paths: ``-L``: folders in which libraries are searched, in order.
         keep_system_libraries: keep the device runtime's code even when nothing refers to it.
         ptxas: the program that assembles PTX inputs.
@@ -119,6 +122,7 @@ class LinkOptions(ValueObject):
         "report_arch",
         "tkinfo",
         "uidx",
+        "cpu_arch",
         "arguments",
         "library_paths",
         "keep_system_libraries",
@@ -154,6 +158,7 @@ class LinkOptions(ValueObject):
         report_arch: bool = False,
         tkinfo: bytes | None = None,
         uidx: bytes | None = None,
+        cpu_arch: str = "unknown",
         arguments: str = "",
         library_paths: Folders | None = None,
         keep_system_libraries: bool = False,
@@ -185,6 +190,7 @@ class LinkOptions(ValueObject):
         self.report_arch = report_arch
         self.tkinfo = tkinfo
         self.uidx = uidx
+        self.cpu_arch = cpu_arch
         self.arguments = arguments
         self.library_paths: Folders = [] if library_paths is None else library_paths
         self.keep_system_libraries = keep_system_libraries

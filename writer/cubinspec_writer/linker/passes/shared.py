@@ -84,6 +84,7 @@ def run(
     """Lay out shared memory."""
     layout = _Layout(job, objects, symbols, sections, relocations, shared, reach.below())
     shared.users = layout.users
+    _check_extensible(layout, diagnostics)
     end = _place_common(layout.common, layout.users, shared.groups)
     layout.place_own(_made(layout, sections, relocations, reach, maker), reach, maker)
     _place_dynamic(job, symbols, sections, shared, layout)
@@ -259,6 +260,22 @@ class _Layout:
             symbols.null_value += laid_out[0].value
             self.has_null = True
         symbols.null_value += section.reserved * (self.kept[section] or len(laid_out))
+
+
+def _check_extensible(layout: _Layout, diagnostics: Diagnostics) -> None:
+    """Refuse variables that a kernel reaches whose shared memory ptxas has laid out (rule S80)."""
+    below = layout.below
+    programs = {k for k in below.kernels if k.definition and k.definition[0].is_extensible}
+    if not programs:
+        return
+    for variable in layout.pooled:
+        for function, variables in layout.used.items():
+            kernels = [k for k in reversed(below.reaching(function)) if k in programs]
+            for kernel in kernels * variables.count(variable):
+                diagnostics.error(
+                    f"Cannot link shared object '{variable.name}' with partially linked kernel "
+                    f"'{kernel.name}'"
+                )
 
 
 def _made(

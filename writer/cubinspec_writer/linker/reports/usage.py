@@ -151,8 +151,11 @@ def plain_dot(half: LinkState) -> str:
 def dot_lines(half: LinkState) -> Iterator[str]:
     """The lines of `-dot`: a line for every call (rule M15)."""
     yield "digraph callgraph {"
+    graph = half.graph
+    is_final = not half.job.options.relocatable
     for function in all_functions(half):
-        for callee in reversed(half.graph.edges(function)):
+        callees = graph.edges(function) if is_final else graph.calls.get(function, [])
+        for callee in reversed(callees):
             yield f"{function.name} -> {callee.name};"
     yield "}"
 

@@ -1,0 +1,1 @@
+__device__ int f(int i) { return i * 3; }
