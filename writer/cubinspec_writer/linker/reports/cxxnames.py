@@ -55,10 +55,13 @@ def _of_one_file(name: str) -> str:
 def _with_clones(name: str) -> str:
     """The text of a mangled name; behind `$` stands the name of a function that belongs to it."""
     mangled, dollar, rest = name.partition("$")
-    text = _Demangler(mangled).whole()
+    first = _Demangler(mangled)
+    text = first.whole()
     while dollar and rest.startswith("_Z"):
         mangled, dollar, rest = rest.partition("$")
-        text = f"[clone {text}] {_Demangler(mangled).whole()}"
+        own = _Demangler(mangled)
+        own.substitutions = first.substitutions  # nvlink goes on with those of the first name
+        text = f"[clone {text}] {own.whole()}"
     if rest[:1].isdecimal():
         if not rest.isdecimal():
             raise _UnknownError
