@@ -76,6 +76,11 @@ class Moved:
         """The new offset of what starts with the run at an offset."""
         return self._new(self._runs, offset)
 
+    def kept(self, offset: int) -> int:
+        """As `start`; of an instruction that goes, the new offset of the one in front of it."""
+        new = self.start(offset)
+        return max(0, new - SASS_BYTES) if offset // SASS_BYTES in self._removed else new
+
     def place(self, offset: int) -> int:
         """The new offset of an instruction, or of a part of it."""
         return self._new(self._places, offset)

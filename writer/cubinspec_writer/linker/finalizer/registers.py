@@ -43,7 +43,7 @@ def move_places(data: bytes, moved: Callable[[str], Moved | None]) -> bytes:
         if new is not None:
             for at in (place, place + _WORD):
                 offset = int.from_bytes(data[at : at + _WORD], "little")
-                table[at : at + _WORD] = new.start(offset).to_bytes(_WORD, "little")
+                table[at : at + _WORD] = new.kept(offset).to_bytes(_WORD, "little")
     return bytes(table)
 
 
