@@ -20,6 +20,7 @@ NAMED = (
     ("X9", re.compile(r"^header of \.nv\.constant3"), 0, "--kernels-used=k"),
     ("X7", re.compile(r"^sections \[\d+\]: \.rela\.nv\.constant2\. /"), 100, "-r"),
     ("X14", re.compile(r"^header of \.(nv_)?debug_line"), 100, "-lineinfo"),
+    ("X14", re.compile(r"^header of \.(nv_)?debug_line"), 100, "-g in ptxas"),
     ("X15", re.compile(r"^bytes of \.nv\.resolvedrela\."), 100, "--preserve-relocs"),
     ("X21", re.compile(r"^exit 1, .*: code without optimisation with textures"), 100, ""),
     # Lengths of Mercury instructions of the winning copy that are not known.
