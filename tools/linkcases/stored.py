@@ -176,8 +176,8 @@ def _members(folder: Path) -> list[tuple[str, bytes]]:
     output = folder / "expected.cubin"
     if output.exists() and _NOTE_SECTION in Elf(output.read_bytes(), str(output)).section_names:
         members.append((_NOTE, linker_note(output.read_bytes(), str(output))))
-    if (folder / _PTXAS_FILES[0]).exists():
-        members += [(name, (folder / name).read_bytes()) for name in _PTXAS_FILES]
+    made = [folder / name for name in _PTXAS_FILES]  # nothing was made where ptxas refused the text
+    members += [(path.name, path.read_bytes()) for path in made if path.exists()]
     return members
 
 
@@ -290,7 +290,7 @@ def relink(folder: Path) -> tuple[int, str, bytes | None]:
         holder = folder / "tkinfo.cubin"
         holder.write_bytes(note_holder((folder / _NOTE).read_bytes()))
         words.append(f"--tkinfo-from={holder.resolve()}")
-    if (folder / _PTXAS_FILES[0]).exists():
+    if (folder / f"{_PTXAS}.options").exists():
         replay = _REPLAY.format((folder / _PTXAS).resolve())
         words.append(f"--ptxas={_script(folder / 'ptxas.sh', replay).resolve()}")
     return link(words, folder / "inputs")
