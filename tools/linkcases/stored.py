@@ -63,6 +63,7 @@ _REPLAY = f"""\
 #!/bin/sh
 [ "$({_OPTIONS})" = "$(cat '{{0}}.options')" ] || exit 1
 cat '{{0}}.messages' >&2
+[ -f '{{0}}.cubin' ] || exit 1
 cp '{{0}}.cubin' elf.o
 """
 _PTXAS = "ptxas"
