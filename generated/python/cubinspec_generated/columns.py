@@ -1,4 +1,4 @@
-# Generated from ksy/tables/eiattr.yaml (sha256 205c90ea6413c2ed) and ksy/tables/relocations.yaml (sha256 4e9612bb1abc488b) and ksy/tables/sections.yaml (sha256 df434f4beacb85a1) and ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
+# Generated from ksy/tables/eiattr.yaml (sha256 205c90ea6413c2ed) and ksy/tables/relocations.yaml (sha256 3dabf7af4a688148) and ksy/tables/sections.yaml (sha256 df434f4beacb85a1) and ksy/tables/compat.yaml (sha256 c9b82fa489b8aef9) by tools.gen; do not edit.
 """Columns of the tables of attributes, relocation types, sections and compatibility records.
 
 They say what the rows in ``tables`` say, as literals: the linker imports them at start-up.
@@ -447,6 +447,11 @@ IN_SASS_OPERATION: dict[int, tuple[tuple[int, int], ...]] = {
     0x10004: ((2946, 66),),
 }
 """By Mercury type: operations, and what the finalizer makes of it in those."""
+
+ELSEWHERE: dict[int, tuple[int, int, dict[int, int]]] = {
+    0x10003: (74, 80, {514: 55, 714: 55, 2050: 55, 2051: 55, 2053: 55, 2178: 55, 2329: 55, 2499: 55, 3074: 55, 3202: 55, 948: 100, 949: 100, 950: 100, 954: 100, 955: 100, 1460: 100, 2480: 100, 4014: 100}),
+}
+"""By Mercury type: what is listed in other code, behind its end, in some operations."""
 
 CLEARING: tuple[int, ...] = (72, 73, 65550)
 """Types that only clear a field, and only when its target is gone."""

@@ -281,6 +281,12 @@ def _relocation_faults(
     for index, row in enumerate(entry.get("sass_of", ())):
         if row["type"] not in by_name:
             yield (*path, "sass_of", index), f"sass_of names no type: {row['type']!r}"
+    elsewhere = entry.get("sass_elsewhere")
+    if elsewhere is not None:
+        used = [row["type"] for row in elsewhere["of"]]
+        for name in (elsewhere["usual"], elsewhere["behind"], *used):
+            if name not in by_name:
+                yield (*path, "sass_elsewhere"), f"sass_elsewhere names no type: {name!r}"
 
 
 def _fields(entry: Mapping[str, Any]) -> list[tuple[int, int, int]]:

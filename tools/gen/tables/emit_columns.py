@@ -133,6 +133,24 @@ def emit_columns(tables: Tables) -> dict[Path, str]:
             },
             "By Mercury type: operations, and what the finalizer makes of it in those.",
         ),
+        _mapping(
+            "ELSEWHERE",
+            "tuple[int, int, dict[int, int]]",
+            {
+                entry["type"]: (
+                    numbers[entry["sass_elsewhere"]["usual"]],
+                    numbers[entry["sass_elsewhere"]["behind"]],
+                    {
+                        operation: numbers[row["type"]]
+                        for row in entry["sass_elsewhere"]["of"]
+                        for operation in row["operations"]
+                    },
+                )
+                for entry in types
+                if "sass_elsewhere" in entry
+            },
+            "By Mercury type: what is listed in other code, behind its end, in some operations.",
+        ),
     ]
     parts += [
         _constant(

@@ -233,6 +233,8 @@ def _in_sass(entry: Mapping[str, Any]) -> str:
         words.append(f"`{entry['sass_of_kernel']}` of a kernel")
     if "sass_outside_code" in entry:
         words.append(f"`{entry['sass_outside_code']}` outside of code")
+    if "sass_elsewhere" in entry:
+        words.append(f"listed as `{entry['sass_elsewhere']['usual']}` in other code")
     return "; ".join(words)
 
 

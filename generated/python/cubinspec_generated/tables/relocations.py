@@ -1,4 +1,4 @@
-# Generated from ksy/tables/relocations.yaml (sha256 4e9612bb1abc488b) by tools.gen; do not edit.
+# Generated from ksy/tables/relocations.yaml (sha256 3dabf7af4a688148) by tools.gen; do not edit.
 """Relocation types."""
 
 from cubinspec_generated.rows import (

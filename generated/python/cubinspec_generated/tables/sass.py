@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 a5edc7aea76d95a5) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 3e5d3593c6d55cd7) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -240,7 +240,7 @@ ORDERED: frozenset[int] = frozenset((0x17e, 0x180, 0x181, 0x182, 0x183, 0x184, 0
 PREDICATE: frozenset[int] = frozenset((0x02a, 0x102, 0x189, 0x18a, 0x18b, 0x18c, 0x18d, 0x1a2, 0x1a3, 0x1a7, 0x1a8, 0x1aa, 0x1e3,))
 """Opcodes: it can write a predicate beside its result."""
 
-RELATIVE: frozenset[int] = frozenset((0x144, 0x145, 0x147, 0x148, 0x149, 0x14e, 0x150, 0x158,))
+RELATIVE: frozenset[int] = frozenset((0x144, 0x145, 0x147, 0x148, 0x149, 0x14e, 0x150,))
 """Opcodes: it names a place in the code by a distance."""
 
 THROUGH_TABLE: frozenset[int] = frozenset((0x149, 0x158,))

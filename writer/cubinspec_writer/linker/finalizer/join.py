@@ -12,7 +12,7 @@ from cubinspec.format.sections import final_name
 from cubinspec.format.targets import WRITTEN
 from cubinspec_generated.codes import SHF_EXECINSTR, SHT_PROGBITS, SHT_RELA
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.finalizer import capsules, jumps, registers, schedule
+from cubinspec_writer.linker.finalizer import capsules, jumps, listed, registers, schedule
 from cubinspec_writer.linker.finalizer.line_tables import with_heads
 from cubinspec_writer.linker.finalizer.offsets import sass_offsets
 from cubinspec_writer.linker.inputs.options import debugger_sees
@@ -37,7 +37,8 @@ _DEBUG_INFO = ".debug_info"
 
 READS = (
     "mercury.constants.copies mercury.constants.mixed mercury.handles.slots mercury.object.bound "
-    "mercury.object.placed mercury.relocations.applied mercury.relocations.sections "
+    "mercury.object.placed mercury.relocations.applied mercury.relocations.resolved "
+    "mercury.relocations.sections "
     "mercury.section.align mercury.section.emitted mercury.section.entsize mercury.section.flags "
     "mercury.section.info_section mercury.section.name mercury.section.relocs "
     "mercury.section.sh_type mercury.sections.fixed mercury.sections.made "
@@ -48,9 +49,12 @@ READS = (
 )
 WRITES = (
     "mercury.section.content mercury.sections.twins section.content section.emitted "
-    "section.info_section sections.added sections.unfinished"
+    "section.info_section section.relocs sections.added sections.unfinished"
 )
-FREEZES = "section.content section.emitted section.info_section sections.added sections.unfinished"
+FREEZES = (
+    "section.content section.emitted section.info_section section.relocs sections.added "
+    "sections.unfinished"
+)
 
 
 def run(
@@ -77,6 +81,8 @@ def run(
         _count_stack_loads(symbols, sections)
     if not job.options.relocatable:
         _tell_untranslated(job, sections)
+    if job.options.preserve_relocs:
+        listed.look_up(mercury_relocations, twins)
     _join_debug_tables(symbols, twins)
     _keep_empty_relocations(sections, mercury_sections, twins)
 
@@ -89,7 +95,7 @@ def twin_of(twins: Twins, section: OutSection) -> OutSection:
 
 
 def sass_name(name: str) -> str:
-    """The final name of a section that was made under a Mercury name (rules X7, X15)."""
+    """The final name of a section that was made under a Mercury name (rule X7)."""
     for prefix in (".rela", ".rel", ""):
         if name.startswith(prefix):
             target = name[len(prefix) :]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 READS = "relocations.sections section.name symbol.index"
 WRITES = "section.content section.relocs"
-FREEZES = "section.relocs"
+FREEZES = ""
 
 
 def run(job: Job, relocations: Relocations) -> None:

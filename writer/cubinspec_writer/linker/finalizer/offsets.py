@@ -28,8 +28,27 @@ _SYMBOLS = ".nv.merc.symtab"
 _WORD = 4
 
 
-def sass_offsets(obj: InputObject, code: int) -> dict[int, int]:
-    """Offset of every Mercury instruction of a function -> offset of its SASS; empty: not known.
+class MercuryCode:
+    """The Mercury code of a function, as far as its instructions can be told apart.
+
+    Attributes:
+        capsule: in today's form.
+        words: the SASS instructions.
+        items: offset of a Mercury instruction -> what it becomes; empty: not known.
+        size: of the Mercury code.
+    """
+
+    __slots__ = ("capsule", "items", "size", "words")
+
+    def __init__(self, capsule: bytes, words: list[int], size: int) -> None:
+        self.capsule = capsule
+        self.words = words
+        self.items: dict[int, capsules.Item] = {}
+        self.size = size
+
+
+def mercury_code(obj: InputObject, code: int) -> MercuryCode | None:
+    """The Mercury code of a function; None: it has none.
 
     Args:
         obj: the SASS half of an input, which also has the Mercury sections as they were read.
@@ -45,26 +64,41 @@ def sass_offsets(obj: InputObject, code: int) -> dict[int, int]:
         None,
     )
     if capsule is None:
-        return {}
+        return None
     words = words_of(obj.sections[code].data)
     data = _marked(capsule.data, obj.sections[code].data)
-    found: dict[int, int] = {}
+    made = MercuryCode(data, words, _mercury_size(obj, capsule.index))
+    found: dict[int, capsules.Item] = {}
     units = 0
     try:
         items = capsules.items(data)
     except UnsupportedLinkError:
-        return {}
+        return made
     for item in items[:-1]:
         if item.is_padding:
             continue  # NOPs that let time pass come from no Mercury instruction
         if item.number + item.count > len(words):
             break
-        found[units * CAPSULE_UNIT] = item.number * SASS_BYTES
+        found[units * CAPSULE_UNIT] = item
         length = _units(data, item, words[item.number])
         if not length:
-            return {}
+            return made
         units += length
-    return found if units * CAPSULE_UNIT == _mercury_size(obj, capsule.index) else {}
+    if units * CAPSULE_UNIT == made.size:
+        made.items = found
+    return made
+
+
+def sass_offsets(obj: InputObject, code: int) -> dict[int, int]:
+    """Offset of every Mercury instruction of a function -> offset of its SASS; empty: not known.
+
+    Args:
+        obj, code: as for `mercury_code`.
+    """
+    made = mercury_code(obj, code)
+    if made is None:
+        return {}
+    return {start: item.number * SASS_BYTES for start, item in made.items.items()}
 
 
 def _marked(capsule: bytes, code: bytes) -> bytes:
