@@ -308,7 +308,7 @@ def test_places_are_those_in_the_table(profile: str) -> None:
     for number, place in repeated.items():
         assert place > places[draft.names[number]]
         assert table[place:].startswith(draft.names[number].encode() + b"\0")
-    table, places = symbol_names(draft, ())
+    table, places, _ = symbol_names(draft, ())
     first = string_offsets(table)
     assert {name: first[name] for name in places} == places
     assert symbol_names(draft, ((table, first),))[1] is first

@@ -18,7 +18,6 @@ NAMED = (
     # The fields of barriers begin in the last three bytes of an instruction.
     ("X1", re.compile(r"^bytes of \.text\.[^:]*: .* first at 0x[0-9a-f]*[def]:"), 100, ""),
     ("X9", re.compile(r"^header of \.nv\.constant3"), 0, "--kernels-used=k"),
-    ("X7", re.compile(r"^sections \[\d+\]: \.rela\.nv\.constant2\. /"), 100, "-r"),
     ("X14", re.compile(r"^header of \.(nv_)?debug_line"), 100, "-lineinfo"),
     ("X14", re.compile(r"^header of \.(nv_)?debug_line"), 100, "-g in ptxas"),
     ("X15", re.compile(r"^bytes of \.nv\.resolvedrela\."), 100, "--preserve-relocs"),

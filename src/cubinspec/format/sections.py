@@ -149,6 +149,20 @@ def final_name(mercury: str) -> str | None:
     return None
 
 
+def renamed_again(mercury: str, times: int) -> str:
+    """What a name made as ``mercury`` becomes when the finalizer renames it several times.
+
+    Every time it takes as many letters for the old start of the name as that had at first.
+    """
+    head = next((head for head in (".rela", ".rel") if mercury.startswith(head)), "")
+    made = mercury[len(head) :]
+    for old, new in _FINAL_NAMES:
+        if old.endswith(".") and made.startswith(old):
+            cut = (times - 1) * (len(old) - len(new))
+            return head + new + made[len(old) + cut :]
+    return mercury
+
+
 def mercury_name(final: str) -> str | None:
     """The name under which the finalizer made section ``final``; ``None`` when it is the same."""
     for old, new in _BANK_NAMES:

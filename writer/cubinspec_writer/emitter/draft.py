@@ -15,7 +15,7 @@ from _operator import is_not
 from itertools import compress, pairwise, starmap
 
 from cubinspec.errors import BadStructureError
-from cubinspec.format.sections import info_target
+from cubinspec.format.sections import final_name, info_target
 from cubinspec.gc_pause import GcPaused
 from cubinspec.reader.columns import Rows
 from cubinspec_generated.producers import PRODUCERS
@@ -340,6 +340,12 @@ class Draft:
             return made_as
         kind, name = self.kinds[number], self.names[number]
         return name if kind.made is None else kind.made + name[kind.cut :]
+
+    def symbol_name(self, number: int) -> str:
+        """The name of a section symbol; sections of one name may have lost parts of theirs."""
+        made_as = self.made_as.get(number)
+        name = final_name(made_as) if made_as is not None else None
+        return self.names[number] if name is None else name
 
     def is_deferred(self, number: int) -> bool:
         """Whether a section was made after the global symbols were named."""

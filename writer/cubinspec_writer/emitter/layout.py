@@ -79,12 +79,13 @@ class Planner:
         self.name_places: list[int | None] = [*map(first.get, draft.names)]
         for number, place in repeated.items():
             self.name_places[number] = place
+        renamed: dict[int, int] = {}
         if pins.strtab is None:
-            self.strtab, self.strtab_offsets = symbol_names(draft, candidates)
+            self.strtab, self.strtab_offsets, renamed = symbol_names(draft, candidates)
         else:
             self.strtab, self.strtab_offsets = pins.strtab, string_offsets(pins.strtab)
         self.context: References = References(draft, self.strtab, self.strtab_offsets)
-        self.symtab: Symtab = Symtab(draft)
+        self.symtab: Symtab = Symtab(draft, renamed)
         self.tables = {"shstrtab": self.shstrtab, "strtab": self.strtab}
         self._sizes: Sequence[int] = ()
 

@@ -167,6 +167,7 @@ def section_names(
     for kind, start, stop in draft.kind_runs:
         column += section_names[start:stop] if kind.is_final else [None] * (stop - start)
     again = {number for number, is_last in draft.deferred.items() if is_last}
+    again.update(_deferred_namesakes(draft))
     for number in (*draft.made_as, *again):
         column[number] = None
     dropped: list[str | None] = [*draft.dropped.names]
@@ -197,6 +198,18 @@ def section_names(
     data, offsets = table.table(candidates)
     places = {number: offsets[name] + gap for number, (name, gap) in repeated.items()}
     return data, offsets, places
+
+
+def _deferred_namesakes(draft: Draft) -> list[int]:
+    """Banks of parameters, made after everything else, whose name another one has before."""
+    first = draft.index_of_name
+    if not draft.producer.constant0_deferred or len(first) == len(draft.names):
+        return []
+    return [
+        number
+        for number, name in enumerate(draft.names)
+        if first[name] != number + 1 and draft.is_deferred(number)
+    ]
 
 
 _CALL_GRAPH, _ACTION = ".nv.callgraph", ".nv.rel.action"
@@ -264,18 +277,23 @@ def _table_first_order(draft: Draft) -> list[Entry]:
     return sorted(sections, key=rank)
 
 
-def symbol_names(draft: Draft, candidates: Candidates) -> tuple[bytes, dict[str, int]]:
-    """``.strtab``, and the offset of every name in it."""
+def symbol_names(
+    draft: Draft, candidates: Candidates
+) -> tuple[bytes, dict[str, int], dict[int, int]]:
+    """``.strtab``, the offset of every name, and that of section symbols where it is another one.
+
+    A section that was renamed names its symbol anew, also where another one has the name already.
+    """
     if draft.producer.names_by_index:
-        return _names_by_index(draft).table(candidates)
+        return (*_names_by_index(draft).table(candidates), {})
     table = _TableBuilder()
     if draft.producer.table_first:
         for entry in (*draft.history, *draft.symbols):
             if is_symbol(entry):
                 table.add(draft.symbol_names[symbol_number(entry)])
-        return table.table(candidates)
+        return (*table.table(candidates), {})
     at_once, last = _named_at_once(draft)
-    renamed: list[str] = []
+    renamed: list[int] = []
     for at in table.add_column(at_once, draft.history):
         entry = draft.history[at]
         if draft.is_dropped(entry):
@@ -290,7 +308,7 @@ def symbol_names(draft: Draft, candidates: Candidates) -> tuple[bytes, dict[str,
         else:
             name, room = _first_name(draft, entry)
             if name != draft.names[entry] and not draft.kinds[entry].is_relocation:
-                renamed.append(draft.names[entry])
+                renamed.append(entry)
             if draft.producer.bank_relocations_first and name.startswith(NAMED_BEHIND_RELOCATIONS):
                 _add_relocations_of(table, draft, at, at_once)
             table.add(name, room)
@@ -300,9 +318,41 @@ def symbol_names(draft: Draft, candidates: Candidates) -> tuple[bytes, dict[str,
             table.erase(erased)
         else:
             table.add(name)
-    table.add_all(renamed)
-    table.add_all(filter(None, map(last.__getitem__, draft.history)))
-    return table.table(candidates)
+    again = _name_anew(draft, table, renamed)
+    namesakes = set(_deferred_namesakes(draft))
+    for entry in draft.history if namesakes else ():
+        if not last[entry]:
+            continue
+        place = table.append(last[entry]) if entry in namesakes else None
+        if place is None:
+            table.add(last[entry])
+        else:
+            again[entry] = place
+    if not namesakes:
+        table.add_all(filter(None, map(last.__getitem__, draft.history)))
+    data, offsets = table.table(candidates)
+    return data, offsets, {number: offsets[name] + gap for number, (name, gap) in again.items()}
+
+
+def _name_anew(
+    draft: Draft, table: _TableBuilder, renamed: list[int]
+) -> dict[int, tuple[str, int]]:
+    """Give the symbols of renamed sections names of their own.
+
+    Returns:
+        a name and a distance from it, for those that do not stand where the section's name does.
+    """
+    found: dict[int, tuple[str, int]] = {}
+    seen: set[str] = set()
+    for number in renamed:
+        name = draft.symbol_name(number)
+        place = table.append(name) if name in seen else None
+        seen.add(name)
+        if place is None:
+            table.add(name)
+        if place is not None or name != draft.names[number]:
+            found[number] = place or (name, 0)
+    return found
 
 
 def _named_at_once(draft: Draft) -> tuple[list[str | None], list[str]]:
@@ -425,5 +475,5 @@ def strtab_hole(draft: Draft) -> int:
             if made != name:
                 hole += length(made)
                 if draft.types[number] not in RELOCATION_TYPES:
-                    hole -= length(name) + 1
+                    hole -= length(draft.symbol_name(number)) + 1
     return hole

@@ -39,6 +39,7 @@ class Symtab:
         num_deferred: symbols of deferred sections, which stand at the end.
         functions: index of the function that each section is named after, by section index.
         is_expected: whether the rows are the expected ones.
+        renamed: section -> ``st_name`` of its symbol, where that is not the place of its name.
     """
 
     __slots__ = (
@@ -48,12 +49,14 @@ class Symtab:
         "is_expected",
         "num_deferred",
         "num_local",
+        "renamed",
         "rows",
     )
     is_expected: bool
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, renamed: dict[int, int]) -> None:
         self.draft: Draft = draft
+        self.renamed: dict[int, int] = renamed
         self.entries: list[Entry | None] = []
         self.rows: SymbolRows = []
         self.num_local: int = 0
@@ -160,7 +163,7 @@ class Symtab:
         self, entries: list[Entry | None], places: dict[str, int]
     ) -> Iterator[SymbolRow]:
         draft = self.draft
-        pinned, names = draft.symbol_places, draft.names
+        pinned, names, renamed = draft.symbol_places, draft.names, self.renamed
         numbers = [~entry for entry in entries if entry is not None and entry < 0]
         own, own_names = draft.symbol_rows, draft.symbol_names
         own_rows = own.take(numbers)  # faster than one by one
@@ -169,7 +172,9 @@ class Symtab:
             if entry is None:
                 yield (0, 0, 0, 0, draft.null_value, 0)
             elif entry >= 0:
-                place = places.get(names[entry])
+                place = renamed.get(entry) if renamed else None
+                if place is None:
+                    place = places.get(names[entry])
                 if place is None:
                     _refuse_name(names[entry])
                 yield (place, STT_SECTION, 0, entry + 1, 0, 0)

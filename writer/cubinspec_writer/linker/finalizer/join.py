@@ -95,7 +95,7 @@ def twin_of(twins: Twins, section: OutSection) -> OutSection:
 
 
 def sass_name(name: str) -> str:
-    """The final name of a section that was made under a Mercury name (rule X7)."""
+    """The final name of a section that was made under a Mercury name."""
     for prefix in (".rela", ".rel", ""):
         if name.startswith(prefix):
             target = name[len(prefix) :]

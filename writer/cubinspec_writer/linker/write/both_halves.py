@@ -7,7 +7,10 @@ those of the SASS half, and the Mercury sections stand behind it.
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from cubinspec.format.packing import is_far
+from cubinspec.format.sections import renamed_again
 from cubinspec_writer.emitter import model as out
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.outsymbols import deferred_sections, is_dropped, is_nameless
@@ -18,6 +21,8 @@ from cubinspec_writer.linker.write.mercury import MercuryCopies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cubinspec_writer.linker.state import LinkState
     from cubinspec_writer.linker.write.described import History
 
@@ -40,6 +45,8 @@ def write(sass: LinkState, mercury: LinkState) -> bytes:
     for section, made in half.made.items():
         if id(made) not in listed:
             raise UnsupportedLinkError(f"section '{section.name}' has no Mercury twin")
+    if sass.job.options.relocatable:
+        _rename_again(half.made.values())
     history += copies
     return encoded(half.description(history, _PRODUCER))
 
@@ -80,6 +87,17 @@ def _left_name(name: str, renamed: dict[str, str]) -> out.Dropped:
     """
     final = renamed.get(name, name)
     return out.Dropped(final, in_shstrtab=True, made_as=name if final != name else None)
+
+
+def _rename_again(sections: Iterable[out.Section]) -> None:
+    """Sections made under one name share a string, renamed for each of them (rule F40)."""
+    shared: dict[str, list[out.Section]] = defaultdict(list)
+    for section in sections:
+        if section.made_as is not None:
+            shared[section.made_as].append(section)
+    for made_as, namesakes in shared.items():
+        for section in namesakes if len(namesakes) > 1 else ():
+            section.name = renamed_again(made_as, len(namesakes))
 
 
 def _twin_symbol(sass: LinkState, symbol: Symbol) -> Symbol:
