@@ -1,8 +1,8 @@
 """Decides which definition every name means.
 
-Local symbols stay per input (rule B2); global and weak ones are shared by name. A strong definition
-beats a weak one; of weak functions the one with the fewest registers wins, of weak variables the
-first (rule W1). Any of them beats a common one, and all beat references.
+Local symbols stay per input (rules B2, X40); global and weak ones are shared by name. A strong
+definition beats a weak one; of weak functions the one with the fewest registers wins, of weak
+variables the first (rule W1). Any of them beats a common one, and all beat references.
 """
 
 from __future__ import annotations
