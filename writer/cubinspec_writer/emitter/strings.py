@@ -202,8 +202,10 @@ def section_names(
 
 def _deferred_namesakes(draft: Draft) -> list[int]:
     """Banks of parameters, made after everything else, whose name another one has before."""
+    if not draft.producer.constant0_deferred:
+        return []
     first = draft.index_of_name
-    if not draft.producer.constant0_deferred or len(first) == len(draft.names):
+    if len(first) == len(draft.names):
         return []
     return [
         number
