@@ -13,7 +13,6 @@ the caller goes through the table step by step, and finds out what is wrong.
 
 from __future__ import annotations
 
-from cubinspec.format.strings import build
 from cubinspec.limits import LONG_STRING
 from cubinspec_generated.codes import EIFMT_SVAL
 from cubinspec_generated.records import INFO_RECORD
@@ -76,14 +75,15 @@ def rows(table: bytes, record: Struct) -> list[tuple[int, ...]]:
     return [*record.iter_unpack(table)]
 
 
-def string_table(names: list[str], wanted: list[str]) -> tuple[bytes, list[int]]:
-    """The string table with these names, and the offsets of those that are wanted."""
-    if native is not None:
-        found: tuple[bytes, list[int]] | None = native.string_table(names, wanted)
-        if found is not None:
-            return found
-    table, places = build(names)
-    return table, [*map(places.__getitem__, wanted)]
+def string_table(names: list[str], wanted: list[str]) -> tuple[bytes, list[int]] | None:
+    """The string table with these names, and the offsets of those that are wanted.
+
+    Its twin is ``strings.build``.
+    """
+    if native is None:
+        return None
+    found: tuple[bytes, list[int]] | None = native.string_table(names, wanted)
+    return found
 
 
 def streams(bodies: list[bytes]) -> list[list[InfoRow]] | None:

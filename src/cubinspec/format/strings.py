@@ -80,7 +80,9 @@ def build_columns(names: list[str], wanted: list[str]) -> tuple[bytes, list[int]
     if len(names) > _MANY:
         from cubinspec.format.bulk import string_table  # large tables only
 
-        return string_table(names, wanted)
+        found = string_table(names, wanted)
+        if found is not None:
+            return found
     table, places = build(names)
     return table, [places[name] for name in wanted]
 

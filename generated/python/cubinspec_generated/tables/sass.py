@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 3e5d3593c6d55cd7) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 45dcbe5d3de68517) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -219,13 +219,14 @@ NAMES: dict[int, str] = {
     0x1ea: 'UTCHMMA',
     0x1ed: 'STTM',
     0x1ee: 'LDTM',
+    0x24a: 'FMUL2',
 }
 """Names of the opcodes."""
 
 UNIFORM: frozenset[int] = frozenset((0x04a, 0x051, 0x053, 0x054, 0x055, 0x056, 0x05a, 0x05c, 0x05e, 0x080, 0x081, 0x082, 0x083, 0x084, 0x085, 0x086, 0x087, 0x088, 0x089, 0x08a, 0x08b, 0x08c, 0x08d, 0x08e, 0x08f, 0x090, 0x091, 0x092, 0x093, 0x094, 0x095, 0x096, 0x097, 0x098, 0x099, 0x09a, 0x09b, 0x09c, 0x09d, 0x09e, 0x09f, 0x0a0, 0x0a1, 0x0a2, 0x0a3, 0x0a4, 0x0a5, 0x0a6, 0x0a7, 0x0a8, 0x0a9, 0x0aa, 0x0ab, 0x0ac, 0x0ad, 0x0ae, 0x0af, 0x0b0, 0x0b1, 0x0b2, 0x0b3, 0x0b4, 0x0b5, 0x0b6, 0x0b7, 0x0b8, 0x0b9, 0x0ba, 0x0bb, 0x0bc, 0x0bd, 0x0be, 0x0bf, 0x0c0, 0x0c1, 0x0c2, 0x0c3, 0x0c4, 0x0c5, 0x0c6, 0x0c7, 0x0cb, 0x158, 0x177, 0x1ac, 0x1b2, 0x1cb,))
 """Opcodes whose registers are uniform ones."""
 
-BY_FORM: frozenset[int] = frozenset((0x002, 0x003, 0x004, 0x005, 0x006, 0x007, 0x008, 0x009, 0x00a, 0x00b, 0x00c, 0x00f, 0x010, 0x011, 0x012, 0x013, 0x014, 0x015, 0x016, 0x017, 0x019, 0x01a, 0x01b, 0x01c, 0x01f, 0x020, 0x021, 0x023, 0x024, 0x025, 0x026, 0x027, 0x028, 0x029, 0x02a, 0x02b, 0x030, 0x031, 0x032, 0x033, 0x034, 0x035, 0x036, 0x037, 0x038, 0x039, 0x03c, 0x03e, 0x03f, 0x040, 0x043, 0x045, 0x046, 0x048, 0x049, 0x04a, 0x04b, 0x051, 0x053, 0x054, 0x055, 0x056, 0x05a, 0x05c, 0x05e, 0x076, 0x082, 0x083, 0x085, 0x086, 0x087, 0x08c, 0x090, 0x091, 0x092, 0x096, 0x097, 0x099, 0x09a, 0x09b, 0x09c, 0x0a4, 0x0a5, 0x0a6, 0x0bd, 0x0be, 0x0bf, 0x0ca, 0x0cb, 0x0cc, 0x100, 0x101, 0x102, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109, 0x110, 0x111, 0x112, 0x113,))
+BY_FORM: frozenset[int] = frozenset((0x002, 0x003, 0x004, 0x005, 0x006, 0x007, 0x008, 0x009, 0x00a, 0x00b, 0x00c, 0x00f, 0x010, 0x011, 0x012, 0x013, 0x014, 0x015, 0x016, 0x017, 0x019, 0x01a, 0x01b, 0x01c, 0x01f, 0x020, 0x021, 0x023, 0x024, 0x025, 0x026, 0x027, 0x028, 0x029, 0x02a, 0x02b, 0x030, 0x031, 0x032, 0x033, 0x034, 0x035, 0x036, 0x038, 0x039, 0x03e, 0x03f, 0x040, 0x043, 0x045, 0x046, 0x048, 0x049, 0x04a, 0x04b, 0x051, 0x053, 0x054, 0x055, 0x056, 0x05a, 0x05c, 0x05e, 0x076, 0x082, 0x083, 0x085, 0x086, 0x087, 0x08c, 0x090, 0x091, 0x092, 0x096, 0x097, 0x099, 0x09a, 0x09b, 0x09c, 0x0a4, 0x0a5, 0x0a6, 0x0bd, 0x0be, 0x0bf, 0x0ca, 0x0cb, 0x0cc, 0x100, 0x101, 0x102, 0x104, 0x105, 0x106, 0x107, 0x108, 0x109, 0x110, 0x111, 0x112, 0x113, 0x24a,))
 """Opcodes whose form tells what stands in the places of operands B and C."""
 
 LONG: frozenset[int] = frozenset((0x160, 0x161, 0x162, 0x163, 0x164, 0x165, 0x166, 0x167, 0x16c, 0x16f, 0x17e, 0x180, 0x181, 0x183, 0x18a, 0x18b, 0x199, 0x1a2, 0x1a3, 0x1a4, 0x1a5, 0x1a8, 0x1a9,))
@@ -240,7 +241,7 @@ ORDERED: frozenset[int] = frozenset((0x17e, 0x180, 0x181, 0x182, 0x183, 0x184, 0
 PREDICATE: frozenset[int] = frozenset((0x02a, 0x102, 0x189, 0x18a, 0x18b, 0x18c, 0x18d, 0x1a2, 0x1a3, 0x1a7, 0x1a8, 0x1aa, 0x1e3,))
 """Opcodes: it can write a predicate beside its result."""
 
-RELATIVE: frozenset[int] = frozenset((0x144, 0x145, 0x147, 0x148, 0x149, 0x14e, 0x150,))
+RELATIVE: frozenset[int] = frozenset((0x144, 0x145, 0x147, 0x148, 0x149, 0x14e, 0x150, 0x158,))
 """Opcodes: it names a place in the code by a distance."""
 
 THROUGH_TABLE: frozenset[int] = frozenset((0x149, 0x158,))
@@ -318,12 +319,12 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x034: (Operand('a', 1, None, False), Operand('b', 1, None, False)),
     0x035: (Operand('d', 2, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, False)),
     0x036: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
-    0x037: (Operand('d', 4, None, False), Operand('a', 4, None, False), Operand('b', 2, None, False), Operand('c', 4, None, False)),
+    0x037: (Operand('d', 4, None, False), Operand('a', 4, None, False), Operand('b', 1, RegisterCount(85, 0x2000000000000000000000, (2, 4)), False), Operand('c', 4, None, False), Operand('g', 1, None, False, (), 0x1000000000000000000)),
     0x038: (Operand('d', 1, None, False), Operand('b', 1, None, False)),
     0x039: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
     0x03a: (Operand('d', 1, None, False), Operand('a', 1, None, False)),
-    0x03b: (Operand('d', 1, RegisterCount(72, 0x3000000000000000000, (1, 2, 4, 4)), False), Operand('a', 1, None, False)),
-    0x03c: (Operand('d', 4, None, False), Operand('a', 4, None, False), Operand('b', 2, None, False), Operand('c', 4, None, False)),
+    0x03b: (Operand('d', 1, RegisterCount(72, 0x3000000000000000000, (1, 2, 4, 4)), False), Operand('a', 1, None, False), Operand('b', 1, None, True, (), 0x80000000000000000000000)),
+    0x03c: (Operand('d', 4, None, False), Operand('a', 4, None, False), Operand('b', 1, RegisterCount(73, 0x7e000000000000000000, (2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 4, 2, 4, 2, 4, 2, 4, 2, 4, 2, 4, 2, 4, 2, 4, 2, 4, 2, 4, 2, 4, 2, 4, 2, 4, 2, 4, 2, 4, 2, 4)), False), Operand('c', 4, None, False), Operand('g', 1, None, False, (), 0x2000000000000000000)),
     0x03e: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
     0x03f: (Operand('d', 4, None, False), Operand('a', 4, None, False), Operand('b', 4, None, False), Operand('c', 4, None, False)),
     0x040: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
@@ -345,7 +346,7 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x05c: (Operand('d', 1, None, True), Operand('b', 1, None, True)),
     0x05e: (Operand('d', 1, None, True), Operand('b', 1, None, True)),
     0x076: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
-    0x07a: (Operand('d', 4, None, False), Operand('a', 4, None, False), Operand('b', 4, None, False), Operand('c', 4, None, False)),
+    0x07a: (Operand('d', 4, None, False), Operand('a', 4, None, False), Operand('b', 4, None, False), Operand('c', 4, None, False), Operand('g', 1, None, False, (), 0x100000000000000000000)),
     0x082: (Operand('d', 1, RegisterCount(80, 0x100000000000000000000, (1, 2)), True), Operand('b', 1, RegisterCount(80, 0x100000000000000000000, (1, 2)), True)),
     0x083: (Operand('d', 1, None, True),),
     0x084: (Operand('a', 1, None, True),),
@@ -435,17 +436,17 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x18f: (Operand('a', 2, None, False),),
     0x190: (Operand('a', 1, None, False),),
     0x192: (),
-    0x199: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('g', 2, None, True, (7,))),
-    0x19b: (Operand('a', 4, None, False), Operand('b', 4, None, False), Operand('g', 2, None, True, (7,))),
-    0x19d: (Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('g', 2, None, True, (7,))),
-    0x19f: (Operand('a', 4, None, False), Operand('b', 2, None, False), Operand('g', 2, None, True, (7,))),
+    0x199: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('a', 1, RegisterCount(61, 0xe000000000000000, (1, 4, 2, 2, 3, 3, 4, 4)), False), Operand('g', 2, None, True, (7,))),
+    0x19b: (Operand('a', 1, RegisterCount(61, 0xe000000000000000, (1, 4, 2, 2, 3, 3, 4, 4)), False), Operand('b', 4, None, False), Operand('g', 2, None, True, (7,))),
+    0x19d: (Operand('a', 1, RegisterCount(61, 0xe000000000000000, (1, 4, 2, 2, 3, 3, 4, 4)), False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('g', 2, None, True, (7,))),
+    0x19f: (Operand('a', 1, RegisterCount(61, 0xe000000000000000, (1, 4, 2, 2, 3, 3, 4, 4)), False), Operand('b', 2, None, False), Operand('g', 2, None, True, (7,))),
     0x1a1: (Operand('d', 1, None, False), Operand('a', 2, None, False)),
     0x1a2: (Operand('d', 1, None, False), Operand('a', 2, None, False), Operand('b', 1, None, False), Operand('c', 2, None, True)),
     0x1a3: (Operand('d', 1, None, False), Operand('a', 2, None, False), Operand('b', 1, None, False), Operand('c', 2, None, True)),
     0x1a4: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 2, 1, 1, 1, 1)), False), Operand('a', 2, None, False), Operand('b', 2, None, True)),
     0x1a5: (Operand('d', 1, RegisterCount(73, 0x1e000000000000000000, (1, 2, 4, 4, 2, 4, 4, 1, 1, 1, 1, 1, 1, 2, 4, 2)), False), Operand('a', 2, None, False), Operand('b', 2, None, True)),
     0x1a6: (Operand('a', 2, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 4, 1, 1, 1, 2)), False), Operand('c', 2, None, True)),
-    0x1a7: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False)),
+    0x1a7: (Operand('d', 2, None, False, (1, 4)), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, True)),
     0x1a8: (Operand('d', 2, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, True)),
     0x1a9: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False), Operand('a', 2, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False), Operand('c', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False)),
     0x1aa: (Operand('a', 2, None, False),),
@@ -456,15 +457,15 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x1b0: (Operand('c', 1, None, True),),
     0x1b1: (Operand('a', 1, None, False), Operand('c', 1, None, True)),
     0x1b2: (Operand('a', 2, None, True), Operand('b', 2, None, True)),
-    0x1b4: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('c', 2, None, True)),
-    0x1b5: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('c', 2, None, True)),
-    0x1b6: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('c', 2, None, True)),
+    0x1b4: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('c', 2, None, True, (1,)), Operand('g', 2, None, True, (), 0x10000000000000000000)),
+    0x1b5: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('g', 2, None, True, (), 0x10000000000000000000)),
+    0x1b6: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('g', 2, None, True, (), 0x10000000000000000000)),
     0x1b7: (),
-    0x1b8: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('c', 2, None, True)),
+    0x1b8: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('g', 2, None, True, (), 0x10000000000000000000)),
     0x1b9: (Operand('a', 2, None, True),),
-    0x1ba: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('c', 2, None, True)),
-    0x1bb: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('c', 2, None, True)),
-    0x1bc: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('c', 2, None, True)),
+    0x1ba: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('c', 2, None, True), Operand('g', 2, None, True, (), 0x10000000000000000000)),
+    0x1bb: (Operand('a', 2, None, True), Operand('b', 8, None, True), Operand('c', 2, None, True), Operand('g', 2, None, True, (), 0x10000000000000000000)),
+    0x1bc: (Operand('a', 2, None, True), Operand('c', 2, None, True), Operand('g', 2, None, True, (), 0x10000000000000000000)),
     0x1bd: (Operand('a', 2, None, False), Operand('b', 4, None, False), Operand('c', 1, None, True)),
     0x1be: (Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 1, None, True)),
     0x1c3: (Operand('d', 1, None, True),),
@@ -480,6 +481,7 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x1ea: (Operand('a', 2, None, True), Operand('b', 2, None, True), Operand('c', 1, None, True), Operand('g', 2, None, True), Operand('h', 1, RegisterCount(83, 0x3800000000000000000000, (4, 2, 4, 2, 8, 2, 8, 2)), True)),
     0x1ed: (Operand('b', 1, RegisterCount(81, 0xfe00000000000000000000, (2, 4, 1, 1, 4, 8, 2, 2, 8, 16, 4, 4, 16, 32, 8, 8, 32, 64, 16, 16, 64, 128, 32, 32, 128, 128, 64, 64, 128, 128, 128, 128, 2, 4, 1, 1, 4, 8, 2, 2, 8, 16, 4, 4, 16, 32, 8, 8, 32, 64, 16, 16, 64, 128, 32, 32, 128, 128, 64, 64, 128, 128, 128, 128, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 16, 16, 16, 16, 32, 32, 32, 32, 64, 64, 64, 64, 128, 128, 128, 128, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 16, 16, 16, 16, 32, 32, 32, 32, 64, 64, 64, 64, 128, 128, 128, 128)), False), Operand('c', 1, None, True)),
     0x1ee: (Operand('d', 1, RegisterCount(81, 0xfe00000000000000000000, (2, 4, 1, 1, 4, 8, 2, 2, 8, 16, 4, 4, 16, 32, 8, 8, 32, 64, 16, 16, 64, 128, 32, 32, 128, 128, 64, 64, 128, 128, 128, 128, 2, 4, 1, 1, 4, 8, 2, 2, 8, 16, 4, 4, 16, 32, 8, 8, 32, 64, 16, 16, 64, 128, 32, 32, 128, 128, 64, 64, 128, 128, 128, 128, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 16, 16, 16, 16, 32, 32, 32, 32, 64, 64, 64, 64, 128, 128, 128, 128, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 16, 16, 16, 16, 32, 32, 32, 32, 64, 64, 64, 64, 128, 128, 128, 128)), False), Operand('b', 1, None, True)),
+    0x24a: (Operand('d', 2, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False)),
 }
 """Operands that can be registers, by opcode; an opcode without a row may have any."""
 
@@ -541,8 +543,10 @@ READ_AFTER: dict[int, int] = {
 """Cycles until the operands of an instruction are read, by opcode."""
 
 RESULT_OVER: dict[int, int] = {
-    0x119: 50,
+    0x119: 44,
+    0x155: 12,
     0x182: 61,
+    0x184: 46,
 }
 """Cycles from which on the end of a block waits for a result, by opcode."""
 
@@ -550,8 +554,16 @@ READ_OVER: dict[int, int] = {
     0x028: 2,
     0x029: 2,
     0x02b: 2,
+    0x108: 9,
     0x110: 2,
-    0x186: 10,
+    0x181: 10,
+    0x186: 13,
+    0x187: 11,
+    0x188: 11,
+    0x19d: 2,
+    0x1a2: 2,
+    0x1a3: 12,
+    0x1a8: 12,
 }
 """Cycles from which on it waits until operands are read, by opcode."""
 

@@ -70,9 +70,14 @@ def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, reach: R
     live.update(t for f in held for t in _behind(f))
     for function in functions:
         function.live = function in live
+    _check_aliases(objects, diagnostics)
+
+
+def _check_aliases(objects: list[InputObject], diagnostics: Diagnostics) -> None:
+    """Refuse what leaves out aliases of functions that it links (rule M63)."""
     for alias, function in (pair for obj in objects for pair in aliases(obj)):
         if function.live and not alias.live:
-            raise diagnostics.fatal("Internal error: reference to deleted symbol")  # rule M63
+            raise diagnostics.fatal("Internal error: reference to deleted symbol")
 
 
 def _behind(function: Symbol) -> list[Symbol]:

@@ -116,10 +116,8 @@ def run(
     graph: Graph,
 ) -> None:
     """Apply, retype or keep every relocation of every section (rule B3)."""
-    if job.toolkit.bounds_types and not job.family.capsule:  # rule K15
-        types = {row.r_type for section in relocations.sections.values() for row in section.relocs}
-        if any(r_type >= columns.SASS_END and r_type in columns.ACTIONS for r_type in types):
-            raise diagnostics.fatal("Internal error: sass rtype out of range")
+    if job.toolkit.bounds_types and not job.family.capsule:
+        _check_types(diagnostics, relocations)
     _drop_aliases(symbols, relocations)
     values = _Values(job, objects, shared, handles)
     pool = sections.find(SHARED_POOL)
@@ -162,6 +160,13 @@ def run(
             rows = [r for r in resolved if _is_listed(job, shared, values, target, r)]
             listing += [_with_field(before, r) for r in rows] if from_field else rows
     _close_lists(relocations)
+
+
+def _check_types(diagnostics: Diagnostics, relocations: Relocations) -> None:
+    """Refuse types of Mercury code (rule K15)."""
+    types = {row.r_type for section in relocations.sections.values() for row in section.relocs}
+    if any(r_type >= columns.SASS_END and r_type in columns.ACTIONS for r_type in types):
+        raise diagnostics.fatal("Internal error: sass rtype out of range")
 
 
 def _with_field(before: bytes, reloc: Reloc) -> Reloc:

@@ -54,7 +54,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.graph import Graph
-    from cubinspec_writer.linker.model import InputObject, Symbol
+    from cubinspec_writer.linker.model import InputObject, OutSection, Symbol
     from cubinspec_writer.linker.state import (
         Attributes,
         Handles,
@@ -122,9 +122,7 @@ def run(
             _check_registers(job, diagnostics, facts, demands)
         if job.toolkit.raises_code_registers:
             _raise_registers_of_code(facts, demands, kernels)
-    section = sections.fixed[".nv.info"]
-    section.content = b"".join(rows)
-    section.emitted = section.emitted and bool(section.content)  # rule K21
+    _write_info(sections.fixed[".nv.info"], rows)
     if demands is not None:
         _add_sync_stacks(collected, facts, demands, kernels, recursive)
     unsaid = add_masks(symbols, sections, collected, demands)
@@ -137,8 +135,8 @@ def run(
             parts = (job, objects, diagnostics, attributes, collected)
             take_over(*parts, demands, kernels, has_old, is_alone)
         finish_kernels(attributes, collected, facts, demands, kernels, is_alone)
-        if is_alone and unsaid and kernels[0] in collected.sections:
-            open_mask(collected.sections[kernels[0]].records)  # rule A3
+        if is_alone and unsaid:
+            _open_only_kernel(collected, kernels[0])
     if not job.options.reserve_shared:
         attributes.reserving += name_reserving(objects, collected, marked)
     stubs = None
@@ -154,10 +152,22 @@ def run(
             demands,
             is_alone=is_final and is_alone,
         )
-    has_counts = any(obj.barriers for obj in objects)
-    write_functions(job, handles, collected, demands, takers, unsaid, has_counts=has_counts)
+    counts = any(obj.barriers for obj in objects)
+    write_functions(job, handles, collected, demands, takers, unsaid, has_counts=counts)
     if stubs is not None:
         stubs.write(mercury_sections)
+
+
+def _write_info(section: OutSection, rows: list[bytes]) -> None:
+    """Fill the section of the program, which is left out where it is empty (rule K21)."""
+    section.content = b"".join(rows)
+    section.emitted = section.emitted and bool(section.content)
+
+
+def _open_only_kernel(collected: Collected, kernel: Symbol) -> None:
+    """The only kernel reaches code of which no input says a mask (rule A3)."""
+    if kernel in collected.sections:
+        open_mask(collected.sections[kernel].records)
 
 
 def _add_sync_stacks(
