@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cubinspec.containers.host_names import Patterns
+from cubinspec.format.targets import linker_toolkits
 from cubinspec_writer.linker import LinkError, LinkOptions, UnsupportedLinkError, link
 from cubinspec_writer.linker.command import run
 from cubinspec_writer.linker.diagnostics import Diagnostics
@@ -379,7 +380,14 @@ def test_ptx_is_assembled_or_refused(
 def test_ptx_cannot_say_where_a_file_is_written(word: str) -> None:
     options = LinkOptions("sm_90", ptxas="/nonexistent/ptxas")
     with pytest.raises(UnsupportedLinkError, match=f"with the option '{word}'"):
-        assemble("a.fatbin", b".version 8.0", ["-O1", word, "x"], options, Diagnostics())
+        assemble(
+            "a.fatbin",
+            b".version 8.0",
+            ["-O1", word, "x"],
+            options,
+            linker_toolkits()["13.0"],
+            Diagnostics(),
+        )
 
 
 def test_all_words_that_nvlink_knows_are_known() -> None:

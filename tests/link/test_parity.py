@@ -177,8 +177,8 @@ def test_exceptions_have_a_cause_and_explain_only_what_they_name() -> None:
     assert explained("barrier_hidden", "100", outcomes.DIFFERENT, "").kind == outcomes.EXCEPTION
     assert explained("barrier_hidden", "90", outcomes.DIFFERENT, "").kind == outcomes.DIFFERENT
     assert explained("truncated", "75", outcomes.DIFFERENT, "").kind == outcomes.REFUSED
-    assert explained("wide_674", "100", outcomes.DIFFERENT, "").kind == outcomes.EXCEPTION
-    assert explained("wide_674", "80", outcomes.DIFFERENT, "").kind == outcomes.DIFFERENT
+    assert explained("wide_1515", "100", outcomes.DIFFERENT, "").kind == outcomes.EXCEPTION
+    assert explained("wide_1515", "80", outcomes.DIFFERENT, "").kind == outcomes.DIFFERENT
 
 
 def test_page_counts_every_link() -> None:

@@ -28,7 +28,7 @@ KINDS = {
     "attributes": (attributes.variations, ("80", "90", "100")),
     "sections": (sections.variations, ("80", "90", "100")),
     "relocations": (relocations.variations, ("80",)),
-    "symbols": (symbols.variations, ("90", "100")),
+    "symbols": (symbols.variations, ("80", "90", "100")),
 }
 #: What of a kind is stored: links whose name has a text.
 _PARTS = {

@@ -66,7 +66,7 @@ def reference_graph(objects: list[InputObject]) -> tuple[Edges, list[Symbol]]:
     for obj in objects:
         for alias, function in aliases(obj):
             edges.setdefault(alias, []).append(function)
-            if obj.is_extensible:  # functions behind a kernel (rule A5)
+            if obj.is_extensible or function.is_entry:  # they stay with a kernel (rules A5, M63)
                 edges.setdefault(function, []).append(alias)
         _add_calls(obj, edges)
         _add_references(obj, edges)

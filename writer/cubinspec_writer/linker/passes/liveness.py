@@ -76,7 +76,7 @@ def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, reach: R
 def _check_aliases(objects: list[InputObject], diagnostics: Diagnostics) -> None:
     """Refuse what leaves out aliases of functions that it links (rule M63)."""
     for alias, function in (pair for obj in objects for pair in aliases(obj)):
-        if function.live and not alias.live:
+        if function.live and not function.is_entry and not alias.live:
             raise diagnostics.fatal("Internal error: reference to deleted symbol")
 
 
