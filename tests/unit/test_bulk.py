@@ -123,7 +123,11 @@ def test_names_that_are_not_regular_are_left_to_python() -> None:
 def test_string_tables_are_the_same(names: list[str], data: st.DataObject) -> None:
     wanted = data.draw(st.lists(st.sampled_from([*names, ""]), max_size=20))
     table, places = build(names)
-    assert bulk.string_table(names, wanted) == (table, [places[name] for name in wanted])
+    found = bulk.string_table(names, wanted)
+    if any("\udc80" in name for name in names):
+        assert found is None  # bytes that are no UTF-8 are left to Python
+    else:
+        assert found == (table, [places[name] for name in wanted])
 
 
 def test_equal_names_stand_once() -> None:
