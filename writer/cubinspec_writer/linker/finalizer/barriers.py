@@ -27,9 +27,9 @@ That the end of a block will wait for a barrier, as it is over by then, is found
 done, so the choice does not count on it. The end does not wait for a number that something slower
 has, too.
 
-ENDCOLLECTIVE waits for all that WARPSYNC.COLLECTIVE, in front of it, has waited for, and those
-barriers keep their numbers between the two. DEPBAR counts the operations that are pending on a
-barrier, so these keep theirs, too.
+What WARPSYNC.COLLECTIVE has waited for counts as pending behind it: the first instruction that
+needs it waits again, or else ENDCOLLECTIVE. What ENDCOLLECTIVE waits for does not take 5. DEPBAR
+counts the operations that are pending on a barrier, so these keep their numbers.
 
 Where the same barriers are in use as in the input, the choice is that of the input. All other
 choices count as certain only if the same steps find the numbers of the input, too.
@@ -219,7 +219,7 @@ class _Chooser:
             if life.is_texture or any(other.is_far() for other in others):
                 return shared
             pool = (shared, *pool)
-        elif not leaves or life.is_long:
+        elif life.is_long or not (leaves or life.user in self._code.ends):
             pool = (*pool, SASS_SHARED_BARRIER)
         pool = tuple(number for number in pool if not self._avoids(life, number))
         shared = -1
@@ -466,7 +466,7 @@ def assign_all(
         (at, numbers.given[life.at, life.is_result])
         for life in before
         for at in life.waits
-        if sets_again(code, life, at)
+        if at <= life.at and sets_again(code, life, at)
     ]
     assigned = _assignment(code, before, after, numbers.given)
     if chooser.is_close:
@@ -480,10 +480,10 @@ def _unknown_before(code: Code, lives: list[Lifetime]) -> str:
     """What an older ptxas does in another way that is not known; empty: nothing."""
     if code.counted:
         return "an instruction counts a barrier"
-    for start, end in code.collective.items():
-        is_set = any(start < life.at < end for life in lives)
-        if is_set and code.instructions[start].wait.bit_count() > 1:
-            return "barriers of code that a warp runs together"
+    for start in code.collective:
+        unnamed = [o for o in lives if o.is_result and not code.registers[o.at][0]]
+        if any(o.is_there(start) and (o.is_far() or o.shares) for o in unnamed):
+            return "a result without a register in front of code that a warp runs together"
     return ""
 
 

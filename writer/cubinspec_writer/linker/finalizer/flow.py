@@ -24,6 +24,7 @@ from cubinspec_generated.codes_sass import (
     SASS_DISTANCE_LOW_MASK,
     SASS_DISTANCE_LOW_SHIFT,
     SASS_DISTANCE_UNIT,
+    SASS_ENDCOLLECTIVE,
     SASS_EXIT,
     SASS_FMUL2,
     SASS_GUARD_MASK,
@@ -43,6 +44,7 @@ from cubinspec_generated.codes_sass import (
     SASS_UVIMNMX,
     SASS_WAIT_MASK,
     SASS_WAIT_SHIFT,
+    SASS_WARPSYNC_COLLECTIVE,
     SASS_WRITE_BARRIER_MASK,
     SASS_WRITE_BARRIER_SHIFT,
 )
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
 _TESTS = SASS_GUARD_MASK | SASS_BRANCH_UNIFORM_MASK | SASS_BRANCH_CONDITION_MASK
 _TESTS_NOTHING = SASS_ALWAYS << SASS_GUARD_SHIFT | SASS_NO_CONDITION << SASS_BRANCH_CONDITION_SHIFT
 _ENDS = THROUGH_TABLE | {SASS_EXIT}
-_ENDS_BLOCK = ENDS_BLOCK | CALL | {SASS_EXIT, SASS_BSYNC}
+_ENDS_BLOCK = ENDS_BLOCK | {SASS_EXIT, SASS_BSYNC}
 #: Bits of an instruction without its guard and without those that say when it runs.
 MEANING = (1 << SASS_STALL_SHIFT) - 1 & ~SASS_GUARD_MASK
 #: Mask of all barriers.
@@ -198,8 +200,8 @@ def _with(word: int, mask: int, bits: int) -> int:
 def blocks(instructions: list[Instruction], after: list[list[int]]) -> list[int]:
     """The numbers of instructions that begin a block.
 
-    A block also ends behind a call, behind an EXIT that not all threads take, and where divergent
-    code comes together.
+    A block also ends in front of a call, behind an EXIT that not all threads take, behind
+    WARPSYNC.COLLECTIVE, and where divergent code comes together.
     """
     heads = {0, *(to for at, found in enumerate(after) for to in found if to != at + 1)}
     heads.update(
@@ -208,7 +210,21 @@ def blocks(instructions: list[Instruction], after: list[list[int]]) -> list[int]
         if after[at] != [at + 1] or instructions[at].opcode in _ENDS_BLOCK
     )
     heads.update(at for at, one in enumerate(instructions) if one.opcode in CALL)
+    heads.update(start + 1 for start in collectives(instructions))
     return sorted(heads)
+
+
+def collectives(instructions: list[Instruction]) -> dict[int, int]:
+    """Every WARPSYNC.COLLECTIVE and the ENDCOLLECTIVE behind it."""
+    found = {}
+    start = -1
+    for at, one in enumerate(instructions):
+        if one.opcode == SASS_WARPSYNC_COLLECTIVE:
+            start = at
+        elif one.opcode == SASS_ENDCOLLECTIVE and start >= 0:
+            found[start] = at
+            start = -1
+    return found
 
 
 def visiting_order(heads: list[int], after: list[list[int]]) -> list[int]:

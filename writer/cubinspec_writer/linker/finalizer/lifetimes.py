@@ -19,7 +19,6 @@ from cubinspec_generated.codes_sass import (
     SASS_COUNTED_BARRIER_MASK,
     SASS_COUNTED_BARRIER_SHIFT,
     SASS_DEPBAR,
-    SASS_ENDCOLLECTIVE,
     SASS_EXIT,
     SASS_NO_BARRIER,
     SASS_READ_AFTER,
@@ -27,10 +26,8 @@ from cubinspec_generated.codes_sass import (
     SASS_RESULT_AFTER,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
-    SASS_WARPSYNC_COLLECTIVE,
 )
 from cubinspec_generated.tables.sass import (
-    CALL,
     LONG,
     ORDERED,
     OUTSIDE,
@@ -41,7 +38,12 @@ from cubinspec_generated.tables.sass import (
     TEXTURE,
     WAITS_FOR_ALL,
 )
-from cubinspec_writer.linker.finalizer.flow import blocks, followers, visiting_order
+from cubinspec_writer.linker.finalizer.flow import (
+    blocks,
+    collectives,
+    followers,
+    visiting_order,
+)
 from cubinspec_writer.linker.finalizer.operands import registers, writes_predicate
 
 TYPE_CHECKING = False
@@ -156,8 +158,8 @@ class Code:
         ends_before: for every first instruction of a block the ends of blocks that lead to it.
         last: for every instruction the last one of its block.
         loops: the instructions that code goes back to.
-        waits: for every barrier the instructions that wait for it. WARPSYNC.COLLECTIVE waits for
-            what ENDCOLLECTIVE waits for again; only that counts.
+        waits: for every barrier the instructions that wait for it. For what WARPSYNC.COLLECTIVE
+            waits for, ENDCOLLECTIVE or one in front of it waits again; only that counts.
         waits_for_all: the instructions that wait for all barriers.
         collective: every WARPSYNC.COLLECTIVE -> its ENDCOLLECTIVE.
         ends: every ENDCOLLECTIVE.
@@ -228,8 +230,8 @@ class Code:
             self.clock.append(cycles)
             cycles += max(1, (instruction.word & SASS_STALL_MASK) >> SASS_STALL_SHIFT)
             wait = instruction.wait
-            if at in self.collective:
-                wait &= ~self.instructions[self.collective[at]].wait
+            for later in range(at + 1, self.collective.get(at, at) + 1):
+                wait &= ~self.instructions[later].wait
             if wait:
                 for number in range(SASS_BARRIERS):
                     if wait >> number & 1:
@@ -250,10 +252,6 @@ class Code:
         if life.is_result:
             return bool(self.registers[life.at][0] & (written | read))
         return bool(self.registers[life.at][1] & written)
-
-    def calls(self, at: int) -> bool:
-        """Whether an instruction is a call."""
-        return self.instructions[at].opcode in CALL
 
     def is_counted(self, life: Lifetime, number: int) -> bool:
         """Whether an instruction counts a lifetime that has this number: the number has to stay."""
@@ -394,19 +392,6 @@ class Code:
             stops = sorted(found.union(stops))
 
 
-def collectives(instructions: list[Instruction]) -> dict[int, int]:
-    """Every WARPSYNC.COLLECTIVE and the ENDCOLLECTIVE behind it."""
-    found = {}
-    start = -1
-    for at, one in enumerate(instructions):
-        if one.opcode == SASS_WARPSYNC_COLLECTIVE:
-            start = at
-        elif one.opcode == SASS_ENDCOLLECTIVE and start >= 0:
-            found[start] = at
-            start = -1
-    return found
-
-
 def set_barriers(code: Code) -> list[Lifetime]:
     """Every barrier that is set, in the order of the code, with its waits as the input has them.
 
@@ -435,7 +420,8 @@ def lifetimes(code: Code) -> list[Lifetime]:
     _find_sharing(found)
     for life in found:
         end = code.last[life.at]
-        inside = [at for at in life.waits if life.at < at <= end and not code.calls(at)]
+        stop = end + (end not in code.ends)
+        inside = [at for at in life.waits if life.at < at < stop]
         is_unknown = life.is_result and code.has_unknown_users(life)
         is_unknown = is_unknown or code.names_nothing(life)
         if not life.shares:
@@ -459,7 +445,7 @@ def lifetimes(code: Code) -> list[Lifetime]:
         end = code.last[life.at]
         if code.clock[end] - code.clock[life.at] >= over_after(life):
             life.over_at = end
-        elif life.is_result and life.waits == [end] and not code.calls(end):
+        elif life.is_result and life.waits == [end] and end not in code.ends:
             # It is not over, so the end needs it, as a branch needs a predicate.
             life.user = end
             continue
@@ -576,11 +562,11 @@ def _user(code: Code, life: Lifetime, end: int) -> int:
     """The first instruction of the block that has to wait for a lifetime that shares its number.
 
     It need not wait when an earlier one has waited for the same number. A fence waits for what has
-    set the number last. What a call waits for is used outside.
+    set the number last.
     """
     has_waited = False
     is_last = True
-    for at in range(life.at + 1, end + (not code.calls(end))):
+    for at in range(life.at + 1, end + (end not in code.ends)):
         instruction = code.instructions[at]
         waits = instruction.wait >> life.number & 1
         if code.names(life, at) and (waits or (has_waited and code.overtakes(at, life))):

@@ -42,12 +42,13 @@ from cubinspec_writer.linker.finalizer.flow import (
     MEANING,
     Instruction,
     blocks,
+    collectives,
     decode,
     encode,
     followers,
     with_barriers,
 )
-from cubinspec_writer.linker.finalizer.lifetimes import Code, collectives, set_barriers
+from cubinspec_writer.linker.finalizer.lifetimes import Code, set_barriers
 from cubinspec_writer.linker.finalizer.operands import may_read
 
 TYPE_CHECKING = False
@@ -152,12 +153,13 @@ def with_new_barriers(code: bytes | bytearray, *, is_final: bool) -> tuple[bytes
     loses, doubt = _loses_load(code) if is_final else (False, "")
     if doubt:
         return None, doubt
-    instructions = _with_late_waits(decode(code))
+    instructions = decode(code)
     if _is_unscheduled(instructions):
         return None, ""
     doubt = _unclear(instructions) or _changed_otherwise(instructions)
     if doubt:
         return None, doubt
+    _wait_late(instructions)
     assigned, doubt = assign_all(instructions, loses_first=loses)
     if doubt:
         return None, doubt
@@ -193,13 +195,28 @@ def _changed_otherwise(instructions: list[Instruction]) -> str:
     return ""
 
 
-def _with_late_waits(instructions: list[Instruction]) -> list[Instruction]:
-    """Code in which ENDCOLLECTIVE waits for what WARPSYNC.COLLECTIVE has waited for, as now."""
-    for start, at in collectives(instructions).items():
-        end = instructions[at]
-        word = with_barriers(end.word, end.write, end.read, end.wait | instructions[start].wait)
-        instructions[at] = Instruction(word, at)
-    return instructions
+def _wait_late(instructions: list[Instruction]) -> None:
+    """Let code wait again, as now, for what WARPSYNC.COLLECTIVE has waited for.
+
+    ENDCOLLECTIVE does so, but for what an instruction in front of it needs, which waits itself.
+    """
+    if not collectives(instructions):
+        return
+    code = Code(instructions)
+    lives = set_barriers(code)
+    for start, end in code.collective.items():
+        for number in range(SASS_BARRIERS):
+            if not code.waits_for(start, number):
+                continue
+            pending = [o for o in lives if o.number == number and o.is_there(start)]
+            needs = (at for at in range(start + 1, end) if any(code.names(o, at) for o in pending))
+            _wait(code.instructions[next(needs, end)], number)
+
+
+def _wait(one: Instruction, number: int) -> None:
+    """Let an instruction wait for a barrier as well."""
+    one.word = with_barriers(one.word, one.write, one.read, one.wait | 1 << number)
+    one.wait |= 1 << number
 
 
 def _forget_waits(instructions: list[Instruction], assigned: list[Assignment]) -> None:

@@ -132,7 +132,7 @@ def _wait_where_set_again(
 
 def sets_again(code: Code, life: Lifetime, at: int) -> bool:
     """Whether an instruction waits for a lifetime only because it sets the same number again."""
-    is_set = at <= life.at and code.instructions[at].sets(life.number)
+    is_set = code.instructions[at].sets(life.number)
     return is_set and not code.names(life, at)
 
 
