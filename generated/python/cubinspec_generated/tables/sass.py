@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 45dcbe5d3de68517) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 9fdf5240bd355ff6) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -519,7 +519,7 @@ RESULT_AFTER: dict[int, int] = {
     0x105: 27,
     0x108: 17,
     0x109: 28,
-    0x110: 2,
+    0x110: 3,
     0x119: 44,
     0x17e: 384,
     0x180: 384,
@@ -543,6 +543,7 @@ READ_AFTER: dict[int, int] = {
 """Cycles until the operands of an instruction are read, by opcode."""
 
 RESULT_OVER: dict[int, int] = {
+    0x110: 2,
     0x119: 44,
     0x155: 12,
     0x182: 61,

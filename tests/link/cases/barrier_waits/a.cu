@@ -77,23 +77,6 @@ s[(n)&255]=p[a];
 }
 p[t]=a+b+c+d+e+(int)v+s[t];
 }
-extern "C" __global__ void k1203(int*p,const int*__restrict__ q,int n){
-__shared__ int s[256];
-int t=threadIdx.x,a=t+n,b=p[t],c=n,d=q[t],e=blockIdx.x;
-double v=n;
-s[(blockIdx.y)&255]=p[n];
-p[d]=p[c];
-s[(e)&255]=n;
-for(int i0=0;i0<a;i0++){
-for(int i1=0;i1<n;i1++){
-p[c]=p[n];
-s[(p[n])&255]=s[(t)&255];
-}
-__syncthreads();
-}
-s[((int)(v*n))&255]=(p[d]^(int)__popc((int)__popc(b)));
-p[t]=a+b+c+d+e+(int)v+s[t];
-}
 extern "C" __global__ void k1138(int*p,const int*__restrict__ q,int n){
 __shared__ int s[256];
 int t=threadIdx.x,a=t+n,b=p[t],c=n,d=q[t],e=blockIdx.x;

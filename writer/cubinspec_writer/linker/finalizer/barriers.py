@@ -31,6 +31,10 @@ What WARPSYNC.COLLECTIVE has waited for counts as pending behind it: the first i
 needs it waits again, or else ENDCOLLECTIVE. What ENDCOLLECTIVE waits for does not take 5. DEPBAR
 counts the operations that are pending on a barrier, so these keep their numbers.
 
+Operands that nothing in the block waits for need a wait that comes one cycle behind the one in
+which the end of a block takes them to be read. Where that is so only because code waits long for
+something else there, the choice is not certain.
+
 Where the same barriers are in use as in the input, the choice is that of the input. All other
 choices count as certain only if the same steps find the numbers of the input, too.
 """
@@ -171,12 +175,22 @@ class _Numbers:
 class _Chooser:
     """The finalizer's choices in one function."""
 
-    __slots__ = ("_code", "_far", "_has_groups", "_has_textures", "_kept", "is_close")
+    __slots__ = (
+        "_code",
+        "_far",
+        "_has_groups",
+        "_has_textures",
+        "_kept",
+        "hangs_on_wait",
+        "is_close",
+    )
 
     def __init__(self, code: Code, lives: list[Lifetime]) -> None:
         self._code = code
         #: Whether two numbers have ever cost nearly the same.
         self.is_close = False
+        #: Whether the last choice for operands hangs on how long code waits for something else.
+        self.hangs_on_wait = False
         self._has_textures = any(life.is_texture for life in lives)
         self._has_groups = any(life.opcode in FIRST_BARRIER for life in lives)
         #: The number of what takes long and is used in another block, beside textures.
@@ -238,7 +252,18 @@ class _Chooser:
         costs = [self._cost(life, numbers.sharing(life, n), n) for n in pool]
         best = min(costs)
         self.is_close |= sum(cost - best < SASS_CLOSE_COSTS for cost in costs) > 1
-        return pool[costs.index(best)]
+        number = pool[costs.index(best)]
+        if leaves and not life.is_result and best == 0:
+            self.hangs_on_wait = self._hangs_on_wait(life, numbers.sharing(life, number))
+        return number
+
+    def _hangs_on_wait(self, life: Lifetime, others: list[Lifetime]) -> bool:
+        """Whether sharing costs nothing only as an instruction waits long for another barrier."""
+        firsts = [at for other in others if (at := self._first_use(other, life)) >= 0]
+        if not firsts:
+            return False
+        clock = self._code.clock_of_stalls
+        return clock[min(firsts)] - clock[life.at] < over_after(life)
 
     def _left_together(self, life: Lifetime, numbers: _Numbers) -> int:
         """The lowest number of barriers that all leave their block with this one; -1: none."""
@@ -313,7 +338,8 @@ class _Chooser:
             # What is pending only on another path that comes together with this one costs less.
             if not any(other.is_pending_at(life.at) for other in others):
                 return -1
-            return max(0, own - (clock[first] - now)) if first >= 0 else 0
+            wanted = own - 1 if life.is_result else over_after(life) + 1
+            return max(0, wanted - (clock[first] - now)) if first >= 0 else 0
         if 0 <= first < life.user:
             return own - (clock[first] - now)
         worst = -_NEVER
@@ -402,7 +428,12 @@ def _assigned(
         new.go_on(life.at)
         number = life.number
         if not code.is_counted(life, number) and not _is_same(life, again, load, old, new):
+            chooser.hangs_on_wait = False
             number = chooser.choose(again, new)
+            if chooser.hangs_on_wait:
+                doubts.append(
+                    "operands that leave a block may share a barrier that is waited for late"
+                )
             leaves_short = life.is_result and life.user < 0 and not life.is_long
             expected = chooser.choose(life, old)
             # What it costs to share with the load is not known exactly; the new code never does.
@@ -423,7 +454,7 @@ def _assigned(
             doubts.append("a barrier is that of the load of the stack pointer")
         old.put(code, life, life.number)
         new.put(code, again, number)
-    found = _assignment(code, before, after, new.given)
+    found = _assignment(code, before, after, new.given, [load] if is_gone else [])
     for at in () if is_gone else load.waits:
         write, read, wait = found[code.places[at]]
         found[code.places[at]] = write, read, wait | 1 << load.number
@@ -451,7 +482,8 @@ def assign_all(
         the assignment; why it is not certain to be the finalizer's, empty if it is.
     """
     code = Code(instructions)
-    before = lifetimes(code)[loses_first:]
+    before = lifetimes(code)
+    lost, before = before[:loses_first], before[loses_first:]
     _forget_counts(code, before)
     doubt = _unknown_before(code, before)
     if doubt:
@@ -468,7 +500,7 @@ def assign_all(
         for at in life.waits
         if at <= life.at and sets_again(code, life, at)
     ]
-    assigned = _assignment(code, before, after, numbers.given)
+    assigned = _assignment(code, before, after, numbers.given, lost)
     if chooser.is_close:
         doubt = "two barriers cost nearly the same"
     elif any(assigned[code.places[at]][2] >> number & 1 for at, number in rounds):
@@ -532,10 +564,11 @@ def _assignment(
     before: list[Lifetime],
     after: list[Lifetime],
     given: dict[tuple[int, bool], int],
+    lost: list[Lifetime],
 ) -> list[Assignment]:
     """Numbers and waits of all instructions; the first one sets nothing but for its result."""
     out: list[Assignment] = [(SASS_NO_BARRIER, SASS_NO_BARRIER, 0)] * len(code.places)
-    for at, wait in enumerate(waits(code, before, after, given)):
+    for at, wait in enumerate(waits(code, before, after, given, lost)):
         result, operands = (
             given.get((at, is_result), SASS_NO_BARRIER) for is_result in (True, False)
         )

@@ -168,12 +168,14 @@ class Code:
             out those where nothing is pending.
         explained: instruction and barrier that it waits for -> what set it: the instruction, and
             whether for its result.
-        clock: for every instruction the cycles in front of it, without waits, if code ran straight.
+        clock: for every instruction the cycles in front of it, if code ran straight.
+        clock_of_stalls: the same without waits for barriers.
     """
 
     __slots__ = (
         "after",
         "clock",
+        "clock_of_stalls",
         "collective",
         "counted",
         "ends",
@@ -222,6 +224,7 @@ class Code:
         )
         self.explained: dict[tuple[int, int], list[tuple[int, bool]]] = {}
         self._run_clock()
+        self.clock_of_stalls = list(self.clock)
 
     def _run_clock(self) -> None:
         """Find the cycle of every instruction, and who waits for which number."""
@@ -419,31 +422,14 @@ def lifetimes(code: Code) -> list[Lifetime]:
     _pass_rounds(code, found)
     _find_sharing(found)
     for life in found:
-        end = code.last[life.at]
-        stop = end + (end not in code.ends)
-        inside = [at for at in life.waits if life.at < at < stop]
-        is_unknown = life.is_result and code.has_unknown_users(life)
-        is_unknown = is_unknown or code.names_nothing(life)
-        if not life.shares:
-            is_needed = inside and (
-                code.names(life, inside[0])
-                or code.names_nothing(life)
-                or code.instructions[inside[0]].opcode in WAITS_FOR_ALL
-            )
-            if inside and (is_needed or _is_inside(code, inside[0], end)):
-                life.user = inside[0]
-        elif is_unknown:
-            life.user = inside[0] if inside else -1
-        else:
-            life.user = _user(code, life, end)
-            if life.user >= 0:
-                life.waits = code.measure(life, [life.user])
+        _find_user(code, life)
     _let_wait(code, [life for life in found if life.at])
     for life in found:
         if life.user >= 0 or life.is_long:
             continue
         end = code.last[life.at]
-        if code.clock[end] - code.clock[life.at] >= over_after(life):
+        is_late = code.clock[end] - code.clock[life.at] >= over_after(life)
+        if is_late or _is_told_over(code, life, end, found):
             life.over_at = end
         elif life.is_result and life.waits == [end] and end not in code.ends:
             # It is not over, so the end needs it, as a branch needs a predicate.
@@ -456,7 +442,62 @@ def lifetimes(code: Code) -> list[Lifetime]:
                 life.waits = code.measure(life, [end])
             else:
                 _keep_own_waits(code, life)
+    _pass_foreign(code, found)
     return found
+
+
+def _find_user(code: Code, life: Lifetime) -> None:
+    """Find the instruction of its block that waits for a lifetime."""
+    end = code.last[life.at]
+    stop = end + (end not in code.ends)
+    inside = [at for at in life.waits if life.at < at < stop]
+    is_unknown = life.is_result and code.has_unknown_users(life)
+    is_unknown = is_unknown or code.names_nothing(life)
+    if life.shares and is_unknown:
+        life.user = inside[0] if inside else -1
+    elif life.shares:
+        life.user = _user(code, life, end)
+        if life.user >= 0:
+            life.waits = code.measure(life, [life.user])
+    elif inside:
+        first = inside[0]
+        is_needed = (
+            code.names(life, first)
+            or code.names_nothing(life)
+            or code.instructions[first].opcode in WAITS_FOR_ALL
+        )
+        if is_needed or _is_inside(code, first, end):
+            life.user = first
+
+
+def _pass_foreign(code: Code, lives: list[Lifetime]) -> None:
+    """Let lifetimes pass waits inside of blocks that are for what only shares their number."""
+    for life in lives:
+        if life.user >= 0 or (life.shares and life.is_result) or code.names_nothing(life):
+            continue
+        if life.is_result and code.has_unknown_users(life):
+            continue
+        foreign = {
+            at for at in life.waits if at != code.last[at] and _is_foreign(code, life, at, lives)
+        }
+        if foreign:
+            code.pass_by(life, foreign)
+
+
+def _is_foreign(code: Code, life: Lifetime, at: int, lives: list[Lifetime]) -> bool:
+    """Whether an instruction waits for another lifetime that has the same number."""
+    return not code.names(life, at) and any(
+        other.number == life.number and other.ends_at(at) and code.names(other, at)
+        for other in lives
+    )
+
+
+def _is_told_over(code: Code, life: Lifetime, end: int, lives: list[Lifetime]) -> bool:
+    """Whether the end of a block waits in the input for what it does not need."""
+    if not life.shares or end not in life.input_waits:
+        return False
+    ending = [o for o in lives if o.number == life.number and end in o.input_waits]
+    return not any(code.names(other, end) or code.names_nothing(other) for other in ending)
 
 
 def _is_hidden(code: Code, life: Lifetime, end: int) -> bool:

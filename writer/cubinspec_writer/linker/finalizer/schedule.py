@@ -17,6 +17,7 @@ from __future__ import annotations
 from itertools import pairwise, product
 
 from cubinspec_generated.codes_sass import (
+    SASS_ARITHMETIC_AFTER,
     SASS_BARRIERS,
     SASS_BYTES,
     SASS_CGA_SIZE,
@@ -49,7 +50,7 @@ from cubinspec_writer.linker.finalizer.flow import (
     with_barriers,
 )
 from cubinspec_writer.linker.finalizer.lifetimes import Code, set_barriers
-from cubinspec_writer.linker.finalizer.operands import may_read
+from cubinspec_writer.linker.finalizer.operands import may_read, registers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -265,18 +266,62 @@ def _with(instructions: list[Instruction], assigned: list[Assignment]) -> bytes:
         with_barriers(instruction.word, *new)
         for instruction, new in zip(instructions, assigned, strict=True)
     ]
-    _let_see(words, assigned)
+    _let_see(instructions, words, assigned)
     return encode(words)
 
 
-def _let_see(words: list[int], assigned: list[Assignment]) -> None:
-    """Give each barrier the cycles to be seen that the next instruction needs to wait for it."""
+def _let_see(instructions: list[Instruction], words: list[int], assigned: list[Assignment]) -> None:
+    """Give each barrier the cycles to be seen that the next instruction needs to wait for it.
+
+    What followed later because of an instruction in front follows as late as before.
+    """
+    heads: set[int] = set()
     for at, (write, read, _) in enumerate(assigned[:-1]):
         wait = assigned[at + 1][2]
-        if (wait >> write | wait >> read) & 1:
-            stall = (words[at] & SASS_STALL_MASK) >> SASS_STALL_SHIFT
-            if stall < SASS_WAITABLE_AFTER:
-                words[at] += SASS_WAITABLE_AFTER - stall << SASS_STALL_SHIFT
+        stall = _stall(words[at])
+        if not (wait >> write | wait >> read) & 1 or stall >= SASS_WAITABLE_AFTER:
+            continue
+        words[at] += SASS_WAITABLE_AFTER - stall << SASS_STALL_SHIFT
+        heads = heads or {len(words), *blocks(instructions, followers(instructions))}
+        late = _late_for_others(instructions, at, heads)
+        if late >= 0:
+            spared = min(SASS_WAITABLE_AFTER - stall, _stall(words[late]) - 1)
+            words[late] -= spared << SASS_STALL_SHIFT
+
+
+def _stall(word: int) -> int:
+    return (word & SASS_STALL_MASK) >> SASS_STALL_SHIFT
+
+
+def _named(instruction: Instruction) -> int:
+    written, read = registers(instruction)
+    return written | read
+
+
+def _late_for_others(instructions: list[Instruction], at: int, heads: set[int]) -> int:
+    """The next instruction of the block behind which one stalls; -1: its own result needs that.
+
+    So it is where one behind `at` has a result that is soon needed. Who needs a predicate is not
+    known.
+    """
+    written = 0
+    for number in range(at + 1, len(instructions)):
+        result, _ = registers(instructions[number])
+        if not result or number + 1 in heads:
+            return -1
+        written |= result
+        cycles = _stall(instructions[number].word)
+        if cycles > 1:
+            break
+    for following in range(number + 1, len(instructions)):
+        if following in heads:
+            break
+        if written & _named(instructions[following]):
+            return -1
+        if cycles >= SASS_ARITHMETIC_AFTER:
+            break
+        cycles += _stall(instructions[following].word)
+    return number
 
 
 def waits_enough(instructions: list[Instruction], assigned: list[Assignment], gone: int) -> bool:

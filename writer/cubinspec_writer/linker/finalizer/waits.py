@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     Given = dict[tuple[int, bool], int]
 
 
-def waits(code: Code, before: list[Lifetime], after: list[Lifetime], given: Given) -> list[int]:
+def waits(
+    code: Code,
+    before: list[Lifetime],
+    after: list[Lifetime],
+    given: Given,
+    lost: list[Lifetime],
+) -> list[int]:
     """The mask of barriers that every instruction waits for.
 
     An instruction waits for what it needs, unless those in front of it have waited for all of that.
@@ -30,6 +36,7 @@ def waits(code: Code, before: list[Lifetime], after: list[Lifetime], given: Give
     Args:
         before: the lifetimes with the numbers of the input.
         after: the same with their new numbers.
+        lost: lifetimes of the input that have no barrier any more.
     """
     code.explain(before)
     left = _leave(after, code, given)
@@ -49,7 +56,7 @@ def waits(code: Code, before: list[Lifetime], after: list[Lifetime], given: Give
             if life.is_there(at):
                 wanted[at] |= 1 << given[life.at, life.is_result]
         there = [life for life in before if life.is_there(at)]
-        gone = {life.number for life in there}
+        gone = {life.number for life in (*there, *lost) if life.is_there(at)}
         gone -= {one.number for one in there if given.get((one.at, one.is_result)) == one.number}
         wanted[at] |= code.instructions[at].wait & ~sum(1 << number for number in gone)
     for number in range(SASS_BARRIERS):
@@ -122,7 +129,7 @@ def _wait_where_set_again(
             for at in setters[number]
             if at <= life.at
             and life.is_there(at)
-            and (no_more or not code.instructions[at].sets(number))
+            and (no_more or number != old.number or not code.instructions[at].sets(number))
         }
         dropped |= {(at, number) for at in no_more - again}
         if no_more or again:
@@ -157,7 +164,7 @@ def _part(code: Code, lives: list[Lifetime], given: Given) -> set[tuple[int, int
             for at in life.waits
             if not code.names(life, at)
             and any(
-                given.get(s) != own and (at != code.last[at] or _ends_with(code, s[0], life.at, at))
+                given.get(s) != own and (at != code.last[at] or _ends_for(code, s, life, at))
                 for s in code.explained.get((at, life.number), ())
             )
         }
@@ -167,9 +174,15 @@ def _part(code: Code, lives: list[Lifetime], given: Given) -> set[tuple[int, int
     return dropped
 
 
-def _ends_with(code: Code, setter: int, other: int, end: int) -> bool:
-    """Whether an end of a block waits for what is set in it, and another is set elsewhere."""
-    return code.last[setter] == end != code.last[other]
+def _ends_for(code: Code, setter: tuple[int, bool], life: Lifetime, end: int) -> bool:
+    """Whether an end of a block, that of another block than a lifetime's, waits for its neighbour.
+
+    It waits for what is set in its block, and for results rather than for operands.
+    """
+    at, is_result = setter
+    if code.last[life.at] == end:
+        return False
+    return code.last[at] == end or (is_result and not life.is_result)
 
 
 def _keep_waits(
