@@ -535,7 +535,7 @@ def _is_unclear(
         not other.is_result
         and code.last[other.at] != code.last[life.at]
         and other.is_pending_at(life.at)
-        and other.ends_at(life.user)
+        and life.user in other.input_waits
         and not code.names(other, life.user)
         for other in old.active[life.number]
     )
