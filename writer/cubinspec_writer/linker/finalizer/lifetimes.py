@@ -473,7 +473,7 @@ def _find_user(code: Code, life: Lifetime) -> None:
 def _pass_foreign(code: Code, lives: list[Lifetime]) -> None:
     """Let lifetimes pass waits inside of blocks that are for what only shares their number."""
     for life in lives:
-        if life.user >= 0 or (life.shares and life.is_result) or code.names_nothing(life):
+        if life.user >= 0 or life.shares or code.names_nothing(life):
             continue
         if life.is_result and code.has_unknown_users(life):
             continue
