@@ -33,9 +33,9 @@ RECORDS = (
 def test_columns_hold_the_fields(
     record: struct.Struct, is_little: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also on a machine that is not little-endian, where no views are made."""
+    """Few rows and many, also on a machine that is not little-endian, where no views are made."""
     monkeypatch.setattr(packing, "_LITTLE", is_little and packing._LITTLE)
-    for count in (0, 1, 7):
+    for count in (0, 1, 7, 200):
         table = bytes([at * 37 & 0xFF for at in range(count * record.size)])
         rows = [*record.iter_unpack(table)]
         found = packing.split(record, table)
