@@ -225,10 +225,11 @@ class InputObject:
     def _sorted_by_type(self) -> dict[int, list[InSection]]:
         by_type = self._by_type
         for section in self.sections:
-            try:
-                by_type[section.sh_type].append(section)
-            except KeyError:
+            found = by_type.get(section.sh_type)
+            if found is None:
                 by_type[section.sh_type] = [section]
+            else:
+                found.append(section)
         return by_type
 
     def find(self, sh_type: int, name: str) -> InSection | None:

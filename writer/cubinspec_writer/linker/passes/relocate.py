@@ -89,6 +89,16 @@ _FAILURES: Final = {
     "unsupported": "unexpected NVRS",
 }
 
+#: Types that no rule but that of their field is asked for where they do not stay.
+_APPLIED: Final = frozenset(
+    [r_type for r_type in columns.ACTIONS if r_type < columns.SASS_END]
+).difference(columns.FAILS, columns.CLEARING)
+#: Types that stay as they are where they name a linked function, the most frequent case.
+_OF_FUNCTIONS: Final = frozenset(columns.STAYING["function"]).difference(
+    columns.RETYPE, columns.CLEARING, columns.DESCRIPTORS
+)
+#: The types that stay, by kind of target and whether there is Mercury code; those asked for so far.
+_staying: dict[tuple[str, bool], frozenset[int]] = {}
 #: Writes a number of so many bytes.
 _WHOLE: Final = {record.size: record for record in map(Struct, ("<B", "<H", "<I", "<Q"))}
 
@@ -122,8 +132,6 @@ def run(
     values = _Values(job, objects, shared, handles)
     pool = sections.find(SHARED_POOL)
     divider = _Divider(job, sections, shared, handles, graph, values)
-    applied = frozenset([r_type for r_type in columns.ACTIONS if r_type < columns.SASS_END])
-    applied = applied.difference(columns.FAILS, columns.CLEARING)
     for section in relocations.sections.values():
         if not section.relocs:
             continue
@@ -136,7 +144,7 @@ def run(
         farthest = _farthest(section.relocs)
         kept, resolved = divider.divide(section, target)
         section.relocs = kept
-        if not applied.issuperset([reloc.r_type for reloc in resolved]):
+        if not _APPLIED.issuperset([reloc.r_type for reloc in resolved]):
             resolved = _applicable(job, diagnostics, target, resolved)
         if job.family.capsule and not job.family.keeps_symbols:
             section.relocs = kept = _in_sass(target, kept, applied=False)
@@ -218,8 +226,6 @@ class _Divider:
         "graph",
         "job",
         "keeps_shared",
-        "of_functions",
-        "of_kinds",
         "retype",
         "sections",
         "shared",
@@ -247,19 +253,12 @@ class _Divider:
         self.retype = columns.RETYPE if final and job.index is None else {}
         self.slots: Container[Symbol] = () if final else handles.slots
         self.stays: dict[Symbol, Container[int]] = {}
-        #: By kind of target, those that were met.
-        self.of_kinds: dict[str, Container[int]] = {}
-        #: Types that stay as they are where they name a linked function, the most frequent case.
-        self.of_functions: Container[int] = ()
-        if final:
-            self.of_functions = frozenset(columns.STAYING["function"]).difference(
-                self.retype, columns.CLEARING, columns.DESCRIPTORS
-            )
 
     def divide(self, section: OutSection, target: OutSection) -> tuple[list[Reloc], list[Reloc]]:
         """The entries of a section that stay, as they are then, and those that are applied."""
         final, retype = not self.job.options.relocatable, self.retype
-        of_functions, stays, slots = self.of_functions, self.stays, self.slots
+        of_functions = _OF_FUNCTIONS if final else frozenset()
+        stays, slots = self.stays, self.slots
         clearing, descriptors = columns.CLEARING, columns.DESCRIPTORS
         kept: list[Reloc] = []
         resolved: list[Reloc] = []
@@ -300,14 +299,15 @@ class _Divider:
 
     def _staying(self, kind: str) -> Container[int]:
         """The relocation types that stay with a kind of target."""
-        found = self.of_kinds.get(kind)
+        capsule = self.job.family.capsule
+        found = _staying.get((kind, capsule))
         if found is None:
             types = columns.STAYING.get(kind, ())
-            if not self.job.family.capsule:
+            if not capsule:
                 types = tuple(t for t in types if t < columns.SASS_END)
                 if kind in _KEEPING_UNKNOWN:
                     types += tuple(t for t in columns.ACTIONS if t >= columns.SASS_END)
-            found = self.of_kinds[kind] = frozenset(types)
+            found = _staying[kind, capsule] = frozenset(types)
         return found
 
 
