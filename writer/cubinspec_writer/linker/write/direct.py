@@ -398,61 +398,78 @@ class _DirectWriter:
         Args:
             num_local: `sh_info` of `.symtab`.
         """
-        links = self._links_by_name()
-        symtab = self._link_to_symbols()
         has_marks = self.state.job.options.relocatable or self.state.job.toolkit.marks_owners
         bodies = _Bodies()
-        for start, end in _runs([section.sh_type for section in self.sections]):
-            sh_type = self.sections[start].sh_type
-            final = output_type(self.state.job, sh_type)
-            link = self._link_of_type(self.sections[start])
-            is_stored = occupies_file(sh_type, 0)
-            for first in range(start, end, _RUN):
-                run = self.sections[first : min(first + _RUN, end)]
-                flags = [
-                    s.flags | s.barriers << SHF_BARRIERS_SHIFT if s.barriers else s.flags
-                    for s in run
-                ]
-                if not has_marks:
-                    flags = [value & ~SHF_INFO_LINK for value in flags]  # rule K17
-                aligns = [section.align for section in run]
-                if run[0].is_nobits:
-                    sizes = [section.nobits_size + section.reserved for section in run]
+        by_name, symtab = self._links_by_name(), self._link_to_symbols()
+        sh_type = link = -1
+        for first in range(0, len(self.sections), _RUN):
+            some = self.sections[first : first + _RUN]
+            flags = [
+                s.flags | s.barriers << SHF_BARRIERS_SHIFT if s.barriers else s.flags for s in some
+            ]
+            if not has_marks:
+                flags = [value & ~SHF_INFO_LINK for value in flags]  # rule K17
+            aligns = [section.align for section in some]
+            types: list[int] = []
+            offsets: list[int] = []
+            sizes: list[int] = []
+            links: list[int] = []
+            infos: list[int] = []
+            for start, end in _runs([section.sh_type for section in some]):
+                run = some[start:end]
+                if run[0].sh_type != sh_type:
+                    sh_type, link = run[0].sh_type, self._link_of_type(run[0])
+                final = output_type(self.state.job, sh_type)
+                place = self._place_run(run, final, flags[start:end], aligns[start:end], bodies)
+                types += [final] * len(run)
+                offsets += place[0]
+                sizes += place[1]
+                if link:
+                    links += [link] * len(run)
                 else:
-                    contents = self._contents(run)
-                    sizes = list(map(len, contents))
-                if is_stored:
-                    offsets = _stack(contents, sizes, aligns, bodies)
-                else:
-                    offsets = _stack([b""] * len(run), [0] * len(run), aligns, bodies)
-                infos = self._infos(run, num_local)
-                run_links = [link] * len(run)
-                if not link:
-                    run_links = [
-                        symtab if s.name.startswith(_TEXT) else links.get(s.name, 0) for s in run
+                    links += [
+                        symtab if s.name.startswith(_TEXT) else by_name.get(s.name, 0) for s in run
                     ]
-                fields = (
-                    self.section_names[first : first + len(run)],
-                    [final] * len(run),
-                    flags,
-                    [0] * len(run),
-                    offsets,
-                    sizes,
-                    run_links,
-                    infos,
-                    aligns,
-                    [section.entsize for section in run],
-                )
-                bodies.add_headers(fields)
-                if is_stored and flags.count(flags[0]) == len(flags):
-                    flags, aligns = flags[:1], aligns[:1]
-                    sizes = [bodies.end - offsets[0]]
-                bodies.loaded += [
-                    (final, *row)
-                    for row in zip(flags, offsets, sizes, aligns, strict=False)
-                    if row[0] & SHF_ALLOC
-                ]
+                infos += self._infos(run, num_local)
+            names = self.section_names[first : first + len(some)]
+            entsizes = [section.entsize for section in some]
+            zeros = [0] * len(some)
+            bodies.add_headers(
+                (names, types, flags, zeros, offsets, sizes, links, infos, aligns, entsizes)
+            )
         return bodies
+
+    def _place_run(
+        self,
+        run: list[OutSection],
+        final: int,
+        flags: list[int],
+        aligns: list[int],
+        bodies: _Bodies,
+    ) -> tuple[list[int], list[int]]:
+        """Put the contents of sections of one type behind each other.
+
+        Args:
+            final: the type that they have in the file.
+
+        Returns:
+            offsets and sizes.
+        """
+        if run[0].is_nobits:
+            sizes = [section.nobits_size + section.reserved for section in run]
+        else:
+            contents = self._contents(run)
+            sizes = list(map(len, contents))
+        is_stored = occupies_file(run[0].sh_type, 0)
+        if is_stored:
+            offsets = _stack(contents, sizes, aligns, bodies)
+        else:
+            offsets = _stack([b""] * len(run), [0] * len(run), aligns, bodies)
+        rows = zip(flags, offsets, sizes, aligns, strict=True)
+        if is_stored and flags.count(flags[0]) == len(flags):
+            rows = zip(flags[:1], offsets, [bodies.end - offsets[0]], aligns, strict=False)
+        bodies.loaded += [(final, *row) for row in rows if row[0] & SHF_ALLOC]
+        return offsets, sizes
 
     def _infos(self, run: list[OutSection], num_local: int) -> list[int]:
         """`sh_info` of sections of one type."""
