@@ -14,6 +14,7 @@ for the SASS half (rule F1), which `write.both_halves` joins.
 
 from __future__ import annotations
 
+from _operator import attrgetter
 from sys import modules
 
 from cubinspec_generated.codes import (
@@ -26,10 +27,11 @@ from cubinspec_generated.codes import (
     STO_CUDA_SPACE_SHIFT,
 )
 from cubinspec_writer.linker.model import HANDLE_KINDS, UDT, UFT
+from cubinspec_writer.linker.state import is_of_twin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from cubinspec_writer.linker.model import InputObject
@@ -188,8 +190,8 @@ def run_passes(state: LinkState) -> None:
             call(modules[name].run, state)
 
 
-#: Of functions that were called: the names of their parameters.
-_parameters: dict[Callable[..., Any], Sequence[str]] = {}
+#: Of functions that were called: what takes the parts that their parameters name.
+_takers: dict[Callable[..., Any], Callable[[LinkState], Iterable[Any]]] = {}
 
 
 def call(function: Callable[..., Any], state: LinkState) -> Any:
@@ -197,10 +199,17 @@ def call(function: Callable[..., Any], state: LinkState) -> Any:
 
     A test compares the annotations with what these parts are.
     """
-    names = _parameters.get(function)
-    if names is None:
-        names = _parameters[function] = _names_of(function)
-    return function(*map(state.part, names))
+    take = _takers.get(function)
+    if take is None:
+        take = _takers[function] = _taker(_names_of(function))
+    return function(*take(state))
+
+
+def _taker(names: Sequence[str]) -> Callable[[LinkState], Iterable[Any]]:
+    """What takes the parts of these names."""
+    if len(names) > 1 and not any(map(is_of_twin, names)):
+        return attrgetter(*names)  # of a single name it would give no tuple
+    return lambda state: map(state.part, names)
 
 
 def _names_of(function: Callable[..., Any]) -> Sequence[str]:

@@ -732,9 +732,14 @@ class LinkState:
 
     def part(self, name: str) -> Any:
         """A part by its name; `mercury_X` is the part X of the Mercury half, None without one."""
-        if not name.startswith(_MERCURY):
+        if not is_of_twin(name):
             return getattr(self, name)
         return None if self.twin is None else getattr(self.twin, name[len(_MERCURY) :])
+
+
+def is_of_twin(name: str) -> bool:
+    """Whether it is the name of a part of the Mercury half, as a pass asks for it."""
+    return name.startswith(_MERCURY)
 
 
 def is_rel(section: OutSection) -> bool:
