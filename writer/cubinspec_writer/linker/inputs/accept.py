@@ -41,19 +41,22 @@ from cubinspec_writer.linker.inputs.sources import is_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from cubinspec.reader.elf import Elf
     from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError
     from cubinspec_writer.linker.inputs.options import LinkOptions
 
 #: Class and byte order of a cubin.
-_CUBIN_IDENTS = (bytes((ELFCLASS32, ELFDATA2LSB)), bytes((ELFCLASS64, ELFDATA2LSB)))
-_MACHINE = slice(EI_NIDENT + 2, EI_NIDENT + 4)
+_CUBIN_IDENTS: Final = (bytes((ELFCLASS32, ELFDATA2LSB)), bytes((ELFCLASS64, ELFDATA2LSB)))
+_MACHINE: Final = EI_NIDENT + 2
 #: How many bytes of a file tell whether it is a cubin.
-HEAD_BYTES = _MACHINE.stop
-_ELF, _CUDA = b"\x7fELF", EM_CUDA.to_bytes(2, "little")
-_FATBIN = FATBIN_MAGIC.to_bytes(4, "little")
+HEAD_BYTES: Final = _MACHINE + 2
+_ELF: Final = b"\x7fELF"
+_CUDA: Final = EM_CUDA.to_bytes(2, "little")
+_FATBIN: Final = FATBIN_MAGIC.to_bytes(4, "little")
 #: Of every file nvlink first reads so many bytes; an empty one it passes over.
-_LEAST_BYTES = 56  # not a spec number: a buffer of nvlink
+_LEAST_BYTES: Final = 56  # not a spec number: a buffer of nvlink
 
 #: What is said of a file that is named .ptx and is none (rule K14).
 _NOT_PTX = "Binary format for key='0', ident='' is not recognized"
@@ -89,7 +92,7 @@ def is_cubin(data: bytes) -> bool:
     return (
         data[:EI_CLASS] == _ELF
         and data[EI_CLASS : EI_DATA + 1] in _CUBIN_IDENTS
-        and data[_MACHINE] == _CUDA
+        and data[_MACHINE:HEAD_BYTES] == _CUDA
     )
 
 
@@ -100,6 +103,8 @@ def fits(wanted: Target, elf: Elf) -> bool:
     """
     _, _, _, _, _, _, e_flags, *_ = elf.ehdr
     sm = sm_of(elf.ident[EI_OSABI], e_flags)
+    if sm == wanted.sm:
+        return True
     known = ARCHITECTURES.get(sm)
     if known is not None and known.renamed_to == wanted.sm:
         return True
@@ -280,7 +285,7 @@ def check_name(name: str, data: bytes, toolkit: Toolkit, diagnostics: Diagnostic
     text = _REFUSED.get(kind)
     if kind == ".cubin" and not data.startswith(_ELF):
         text = "cubin not an elf?"
-    elif kind == ".cubin" and data[_MACHINE] != _CUDA:
+    elif kind == ".cubin" and data[_MACHINE:HEAD_BYTES] != _CUDA:
         text = "cubin not a device elf?"
     elif kind == ".fatbin" and not data.startswith(_FATBIN):
         text = "fatbin wrong format?"
@@ -295,7 +300,7 @@ def _is_code(data: bytes) -> bool:
     """Whether a file is a cubin, a fatbin or PTX."""
     from cubinspec.containers.sniff import SNIFF_BYTES, sniff
 
-    is_device = data.startswith(_ELF) and data[_MACHINE] == _CUDA
+    is_device = data.startswith(_ELF) and data[_MACHINE:HEAD_BYTES] == _CUDA
     return is_device or sniff(data[:SNIFF_BYTES]) in ("fatbin", "ptx")
 
 
