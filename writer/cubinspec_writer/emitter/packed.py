@@ -120,8 +120,7 @@ class InfoShape:
         """The stream as words; only of streams of whole words."""
         return Struct("<" + "I" * (self.record.size // WORD.size))
 
-    @staticmethod
-    def records(fields: Sequence[Any]) -> list[AttributeRecord]:
+    def records(self, fields: Sequence[Any]) -> list[AttributeRecord]:
         """The records of a stream with these fields."""
         found = []
         rest = iter(fields)
@@ -165,8 +164,7 @@ class KeyedShape:
         """The stream with these fields."""
         return bytes(join(self.record, columns))
 
-    @staticmethod
-    def records(columns: Sequence[Sequence[int]]) -> list[AttributeRecord]:
+    def records(self, columns: Sequence[Sequence[int]]) -> list[AttributeRecord]:
         """The records of a stream with these fields."""
         payload = records.FUNCTION_VALUE.pack
         return [
