@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     Reading = tuple[str, int, list[str]] | str
 
 #: Images that are likely to be a pair are compared at once when this part of their names is common.
-_LEAST_COMMON = 0.25
+_LEAST_COMMON = 0.1
 #: Images of two builds are likely to be a pair when both sizes, as logarithms, differ by less.
 _LIKE_SIZE = 0.03
 
@@ -156,8 +156,11 @@ class Files:
         Raises:
             FileAccessError: it cannot be opened.
         """
-        if self._process != os.getpid():  # files that are open are not shared with a fork
-            self._listed, self._process = {}, os.getpid()
+        if self._process != os.getpid():  # streams that are open are not shared with a fork
+            self._process = os.getpid()
+            for name, listed in [*self._listed.items()]:
+                if not all(image.is_shareable for image in listed):
+                    del self._listed[name]
         if path not in self._listed:
             self._listed[path] = list(images(path))
         return self._listed[path]
@@ -433,7 +436,7 @@ class _Work:
         """
         wanted: dict[tuple[int, int], dict[int, FunctionFacts]] = {}
         for side, (image, facts) in functions:
-            if facts.place is not None:
+            if facts.place is not None and not facts.is_whole:
                 homes = wanted.setdefault((side, numbers[side][id(image)]), {})
                 homes[facts.place] = facts
         items = [(side, number, [*found]) for (side, number), found in wanted.items()]
@@ -731,7 +734,7 @@ def _second(
             if len(readers) == 2:
                 return faults, question.compare(*readers.values())
             (reader,) = readers.values()
-            return faults, outlines_of(reader.cubin, reader.names)
+            return faults, outlines_of(reader.cubin, reader.names, None, reader)
         except CubinError:
             for side, reader in readers.items():
                 faults[side] = _fault(reader)

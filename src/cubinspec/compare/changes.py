@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cubinspec.compare.facts import READ, UNKNOWN
-from cubinspec.compare.streams import parts_of
+from cubinspec.compare.streams import unlike_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,10 +129,9 @@ def function_changes(
             if before != after:
                 unlike[word] = before, after
     if old.stream != new.stream:
-        one, other = parts_of(old.stream), parts_of(new.stream)
-        if one.params != other.params:
-            unlike["params"] = one.params, other.params
-        rest = one.without(other), other.without(one)
+        params, rest = unlike_parts(old.stream, new.stream)
+        if params is not None:
+            unlike["params"] = params
         if rest != ({}, {}):
             unlike["attributes"] = rest
     return _changes(unlike, wanted) if unlike else []

@@ -20,6 +20,7 @@ from cubinspec.compare.streams import (
     parts_of,
     stream_of,
 )
+from cubinspec.errors import CubinError
 from cubinspec.format.metadata import metadata_rows, metadata_size
 from cubinspec.format.packing import registers_of
 from cubinspec.format.sections import (
@@ -88,6 +89,7 @@ class FunctionFacts:
         stream: its attributes, not yet taken apart.
         place: which of the functions of its image it is, where the rest may have to be read.
         head: tells most code of one size apart, where the code itself was not read.
+        is_whole: whether all is known.
     """
 
     name: str
@@ -96,6 +98,7 @@ class FunctionFacts:
     stream: Stream
     place: int | None = None
     head: int = 0
+    is_whole: bool = True
 
     def __getitem__(self, word: str) -> Any:
         """A property of :data:`READ`."""
@@ -126,7 +129,7 @@ class FunctionFacts:
 
     def learn(self, more: FunctionFacts) -> None:
         """Take over all that is known of the same function."""
-        self.read, self.stream, self.place = more.read, more.stream, None
+        self.read, self.stream, self.is_whole = more.read, more.stream, True
 
 
 #: Facts that are shown beside the changes of a function.
@@ -220,13 +223,17 @@ def image_facts(
 
 
 def outlines_of(
-    cubin: Cubin, names: list[str], places: Sequence[int] | None = None
+    cubin: Cubin,
+    names: list[str],
+    places: Sequence[int] | None = None,
+    reader: ImageReader | None = None,
 ) -> list[FunctionFacts]:
     """What is known of functions without a counterpart.
 
     Args:
         names: of all functions of the image.
         places: which of its functions; without, all.
+        reader: of the image, where there is one.
 
     Raises:
         CubinError: a table that has to be read is broken.
@@ -236,7 +243,29 @@ def outlines_of(
         _check_names(elf)
         places = range(len(functions))
     check_parts(cubin, {functions[place].row[3] for place in places})
-    return [_outline(elf, functions[place], names[place], place) for place in places]
+    found = []
+    for place in places:
+        function = functions[place]
+        facts = None
+        if not function.owned_code:
+            reader = reader or ImageReader(cubin, names)
+            facts = _helper(reader, function, place)
+        found.append(facts or _outline(elf, function, names[place], place))
+    return found
+
+
+def _helper(reader: ImageReader, function: Function, place: int) -> FunctionFacts | None:
+    """All facts about code inside another function's; ``None`` if something is broken.
+
+    Compilers add such code under numbers that move, so that many an image has the code that is
+    gone from another one.
+    """
+    try:
+        facts = reader.facts_of(function)
+    except CubinError:  # told when somebody asks for more than the outline
+        return None
+    facts.place = place
+    return facts
 
 
 def _outline(elf: Elf, function: Function, name: str, place: int) -> FunctionFacts:
@@ -248,11 +277,12 @@ def _outline(elf: Elf, function: Function, name: str, place: int) -> FunctionFac
     read = [*_NOTHING]
     read[_REGISTERS], read[_SHARED], read[_CODE_SIZE] = function.registers, function.shared, size
     code = elf.section_view(index)[start : start + size]
+    head = 0
     if size > _HEAD_BYTES:
-        head = crc32(code[:_HEAD_BYTES])
-        return FunctionFacts(name, function.kind, tuple(read), (b"", ()), place, head)
-    read[_CODE] = digest(code)
-    return FunctionFacts(name, function.kind, tuple(read), (info, ()), place)
+        head, info = crc32(code[:_HEAD_BYTES]), b""
+    else:
+        read[_CODE] = digest(code)
+    return FunctionFacts(name, function.kind, tuple(read), (info, ()), place, head, is_whole=False)
 
 
 def _check_names(elf: Elf) -> None:
@@ -314,6 +344,8 @@ class ImageReader:
         self._twins: list[int] = []
         #: Sections that belong to no function.
         self._rest: list[int] = []
+        #: Of symbol tables: the names of symbols that relocations were seen to name.
+        self._symbol_names: dict[int | None, dict[int, str]] = {}
         #: Headers that many functions have alike.
         self._shared: dict[Hashable, dict[str, tuple[int, ...]]] = {}
         _check_names(self._elf)
@@ -474,19 +506,38 @@ class ImageReader:
         Args:
             owner: the function whose bytes they are; it may get another name.
         """
-        symbols = self.cubin.linked_symbols(index)
         found = []
-        names: dict[int, str] = {}
+        for offset, kind, name, addend in self._moves(index, start, stop, owner):
+            more = "" if addend is None else f" {addend:+#x}"
+            found.append(f"{offset:#x} {kind} {name}{more}")
+        return found
+
+    def _moves(
+        self, index: int, start: int, stop: int | None, owner: str | None
+    ) -> list[tuple[int, int, str, int | None]]:
+        """:meth:`_entries` as offset, type, name and addend."""
+        symbols = self.cubin.linked_symbols(index)
+        known = self._symbol_names.setdefault(symbols.section_index, {})
+        found = []
         for offset, kind, symbol, addend in self.cubin.relocation_rows(index):
             if offset < start or (stop is not None and offset >= stop):
                 continue
-            name = names.get(symbol)
+            name = known.get(symbol)
             if name is None:
-                name = symbols.name_of(symbol) or ""
-                name = names[symbol] = "itself" if name == owner else stable_name(name)
-            more = "" if addend is None else f" {addend:+#x}"
-            found.append(f"{offset - start:#x} {kind} {name}{more}")
+                name = known[symbol] = symbols.name_of(symbol) or ""
+            name = "itself" if name == owner else stable_name(name)
+            found.append((offset - start, kind, name, addend))
         return found
+
+    def moves_of(self, function: Function) -> list[tuple[int, int, str, int | None]]:
+        """The relocations of a function's code, in the order of the file."""
+        _, _, _, code, start, size = function.row
+        name, stop = function.name, start + size
+        return [
+            move
+            for index in self.relocations.get(code, ())
+            for move in self._moves(index, start, stop, name)
+        ]
 
     # -- the image ------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, repeat
 from operator import itemgetter
 
 from cubinspec.compare.changes import function_changes, image_changes, noise_changes
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from cubinspec.model.symbol import SymbolList
     from cubinspec.reader.elf import Buffer, SectionRow
 
+    #: A function of the old image and one of the new.
+    Functions = tuple[Function, Function]
     #: Tells by the mangled name whether a function is wanted.
     Wants = Callable[[str], bool]
 
@@ -118,8 +120,8 @@ def compare_images(
         if changes:
             row = before.without_details(), after.without_details(), changes
             found.changed.append(row)
-    found.gone = outlines_of(old.cubin, old.names, [place for _, place in gone])
-    found.new = outlines_of(new.cubin, new.names, [place for _, place in fresh])
+    found.gone = outlines_of(old.cubin, old.names, [place for _, place in gone], old)
+    found.new = outlines_of(new.cubin, new.names, [place for _, place in fresh], new)
     if found.gone and found.new:
         found.likely = _likely(found, (old, new), compare, wants)
     settled = looks.settled()
@@ -257,9 +259,7 @@ class _Looks:
         #: Whether a number means the same symbol in both.
         self._same_symbols = _have_same_symbols(old, new)
 
-    def unlike(
-        self, pairs: list[tuple[Function, Function]], *, renamed: bool = False
-    ) -> list[tuple[Function, Function]]:
+    def unlike(self, pairs: list[Functions], *, renamed: bool = False) -> list[Functions]:
         """Those of which not everything is surely the same.
 
         Args:
@@ -268,43 +268,80 @@ class _Looks:
         if not pairs:
             return []
         heads, heads_too = [_heads([pair[side] for pair in pairs]) for side in (0, 1)]
+        alike = [
+            pair
+            for pair, head, head_too in zip(pairs, heads, heads_too, strict=True)
+            if head == head_too
+        ]
+        # one look at all of them after the other: most functions pass all
+        for look in (self._of_same_code, self._of_same_relocations, self._of_same_attributes):
+            alike = look(alike)
+        alike = [pair for pair in alike if self._same_parts(*pair, renamed=renamed)]
+        if self._has_capsules:
+            alike = [pair for pair in alike if self._same_capsule(*pair, renamed)]
+        same = set(map(id, alike))
+        return [pair for pair in pairs if id(pair) not in same]
+
+    def _of_same_code(self, pairs: list[Functions]) -> list[Functions]:
+        """Those with the same code, and sections of the same kind around it."""
+        rows, rows_too = self._old_rows, self._new_rows
+        data, data_too = self._old_data, self._new_data
         found = []
-        for pair, head, head_too in zip(pairs, heads, heads_too, strict=True):
+        for pair in pairs:
             one, other = pair
-            if head != head_too or not self._is_same(one, other, renamed):
+            _, _, _, code, start, size = one.row
+            _, _, _, code_too, start_too, _ = other.row
+            _, kind, flags, _, at, whole, _, _, align, _ = rows[code]
+            _, kind_too, flags_too, _, at_too, whole_too, _, _, align_too, _ = rows_too[code_too]
+            if kind != kind_too or flags != flags_too or align != align_too:
+                continue
+            if start + size > whole or start_too + size > whole_too:
+                continue
+            if not occupies_file(kind, flags):
+                continue
+            at += start
+            at_too += start_too
+            body = bytes(data[at : at + size])
+            # reading the facts reports a section that is cut off
+            if len(body) == size and body == bytes(data_too[at_too : at_too + size]):
                 found.append(pair)
         return found
 
-    def _is_same(self, one: Function, other: Function, renamed: bool) -> bool:
-        """Whether two functions with the same numbers are the same; in doubt it says no."""
-        _, _, _, code, start, size = one.row
-        _, _, _, code_too, start_too, _ = other.row
-        _, kind, flags, _, at, whole, _, _, align, _ = self._old_rows[code]
-        _, kind_too, flags_too, _, at_too, whole_too, _, _, align_too, _ = self._new_rows[code_too]
-        if (
-            kind != kind_too
-            or flags != flags_too
-            or align != align_too
-            or start + size > whole
-            or start_too + size > whole_too
-            or not occupies_file(kind, flags)
-        ):
-            return False
-        at += start
-        at_too += start_too
-        body = bytes(self._old_data[at : at + size])
-        # reading the facts reports a section that is cut off
-        if len(body) != size or body != bytes(self._new_data[at_too : at_too + size]):
-            return False
-        moves = code in self._old_moved or code_too in self._new_moved
-        if moves and not self._same_relocations(one, other):
-            return False
-        if not self._same_attributes(one, other) or not self._same_parts(one, other, renamed):
-            return False
-        if not self._has_capsules:
-            return True
-        name = one.name
-        return self._same_capsule(name, other.name if renamed else name)
+    def _of_same_relocations(self, pairs: list[Functions]) -> list[Functions]:
+        moved, moved_too = self._old_moved, self._new_moved
+        if not moved and not moved_too:
+            return pairs
+        return [
+            pair
+            for pair in pairs
+            if (pair[0].row[3] not in moved and pair[1].row[3] not in moved_too)
+            or self._same_relocations(*pair)
+        ]
+
+    def _of_same_attributes(self, pairs: list[Functions]) -> list[Functions]:
+        """Those with the same attributes; in doubt one is left out."""
+        if not pairs:
+            return pairs
+        infos, infos_too = (function.table.info for function in pairs[0])
+        rows, rows_too = self._old_rows, self._new_rows
+        data, data_too = self._old_data, self._new_data
+        found = []
+        for pair in pairs:
+            one, other = pair
+            index, index_too = infos.get(one.owned_code), infos_too.get(other.owned_code)
+            if not one.owned_code:
+                found.append(pair)
+            elif index is None or index_too is None:
+                if index is index_too:
+                    found.append(pair)
+            else:
+                _, _, _, _, at, size, _, _, _, _ = rows[index]
+                _, _, _, _, at_too, size_too, _, _, _, _ = rows_too[index_too]
+                body = bytes(data[at : at + size])
+                body_too = bytes(data_too[at_too : at_too + size_too])
+                if size == size_too and self._same_streams(one, other, body, body_too):
+                    found.append(pair)
+        return found
 
     def same_code(self, one: Function, other: Function) -> bool:
         """Whether code of the same size is the same; in doubt it says no."""
@@ -339,7 +376,9 @@ class _Looks:
             return True
         if self._same_tables(tables, tables_too) and at == at_too:
             return True
-        return old.code_relocations(one) == new.code_relocations(other)
+        if old.moves_of(one) == new.moves_of(other):
+            return True
+        return old.code_relocations(one) == new.code_relocations(other)  # in any order
 
     def _same_tables(self, tables: list[int] | None, tables_too: list[int] | None) -> bool:
         """Whether relocations are the same, symbols by their numbers."""
@@ -364,22 +403,22 @@ class _Looks:
         """Whether constants and the like are the same, and the headers of all other sections."""
         _, _, _, code, _, _ = one.row
         _, _, _, code_too, _, _ = other.row
-        return self._same_headers(code, code_too) and self._same_parts(one, other, True)
+        return self._same_headers(code, code_too) and self._same_parts(one, other, renamed=True)
 
-    def _same_parts(self, one: Function, other: Function, renamed: bool) -> bool:
+    def _same_parts(self, one: Function, other: Function, *, renamed: bool) -> bool:
         """Whether constants and the like are the same; the names of the functions may differ."""
-        _, _, _, code, _, _ = one.row
-        _, _, _, code_too, _, _ = other.row
-        parts, parts_too = self._old_parts.get(code, _NONE), self._new_parts.get(code_too, _NONE)
+        parts = self._old_parts.get(one.row[3], _NONE)
+        parts_too = self._new_parts.get(other.row[3], _NONE)
         if len(parts) != len(parts_too) or bool(one.owned_code) != bool(other.owned_code):
             return False
         owners = self._owners(one, other) if renamed and parts else None
-        for index, index_too in zip(parts, parts_too, strict=True):
-            if not self._same_part(index, index_too, owners):
-                return False
-        return True
+        if owners is None:
+            return all(map(self._same_part, parts, parts_too))
+        return all(map(self._same_part, parts, parts_too, repeat(owners)))
 
-    def _same_part(self, index: int, index_too: int, owners: tuple[bytes, bytes] | None) -> bool:
+    def _same_part(
+        self, index: int, index_too: int, owners: tuple[bytes, bytes] | None = None
+    ) -> bool:
         """Whether one section beside the code is the same; attributes are looked at elsewhere."""
         name, kind, flags, _, at, size, _, _, align, entry = self._old_rows[index]
         row = self._new_rows[index_too]
@@ -432,23 +471,9 @@ class _Looks:
         tail, tail_too = tails
         return names[at:end].removesuffix(tail) == names_too[at_too:end_too].removesuffix(tail_too)
 
-    def _same_attributes(self, one: Function, other: Function) -> bool:
-        """Whether two functions have the same attributes; in doubt it says no."""
-        code, code_too = one.owned_code, other.owned_code
-        if not code:
-            return True
-        index, index_too = one.table.info.get(code), other.table.info.get(code_too)
-        if index is None or index_too is None:
-            return index is index_too
-        _, _, _, _, at, size, _, _, _, _ = self._old_rows[index]
-        _, _, _, _, at_too, size_too, _, _, _, _ = self._new_rows[index_too]
-        if size != size_too:
-            return False
-        body = bytes(self._old_data[at : at + size])
-        body_too = bytes(self._new_data[at_too : at_too + size])
-        return len(body) == len(body_too) and self._same_streams(one, other, body, body_too)
-
     def _same_streams(self, one: Function, other: Function, body: bytes, body_too: bytes) -> bool:
+        if len(body) != len(body_too):  # one is cut off
+            return False
         if self._same_symbols and body == body_too:
             return True
         shape, _ = find_shape(body)
@@ -460,12 +485,13 @@ class _Looks:
             other.info_index, other.table.symbols
         )
 
-    def _same_capsule(self, name: str, name_too: str) -> bool:
+    def _same_capsule(self, one: Function, other: Function, renamed: bool) -> bool:
         old, new = self.readers
-        one, other = old.capsule(name), new.capsule(name_too)
-        if one is None or other is None:
-            return one is other
-        return len(one) == len(other) and bytes(one) == bytes(other)
+        name = one.name
+        body, body_too = old.capsule(name), new.capsule(other.name if renamed else name)
+        if body is None or body_too is None:
+            return body is body_too
+        return len(body) == len(body_too) and bytes(body) == bytes(body_too)
 
     # -- the image ------------------------------------------------------------------------------
 

@@ -27,7 +27,9 @@ from cubinspec_generated.tables import eiattr
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
+    from cubinspec.format.attributes import InfoRow
     from cubinspec.model.symbol import SymbolList
     from cubinspec.reader.elf import Elf
     from cubinspec.reader.streams import InfoIndex, Shape
@@ -174,9 +176,42 @@ class Parts:
 
     def without(self, other: Parts) -> dict[str, str]:
         """:attr:`attributes` without those that say the same in another stream."""
-        theirs = other._by_code
-        rest = {code: said for code, said in self._by_code.items() if theirs.get(code) != said}
-        return _named(rest)
+        return _unlike_of(self._by_code, other._by_code)
+
+
+def unlike_parts(
+    one: Stream, other: Stream
+) -> tuple[tuple[Any, Any] | None, tuple[dict[str, str], dict[str, str]]]:
+    """What differs between two streams: parameters if they do, and other attributes.
+
+    Most differ in a few records that stand in the same places, and only these are taken apart.
+    """
+    (body, named), (body_too, named_too) = one, other
+    rows, rows_too = scan(body)[0], scan(body_too)[0]
+    codes: set[int] = set()
+    for row, row_too in zip(rows, rows_too, strict=False):
+        if row[2:] != row_too[2:]:
+            codes |= {row[2], row_too[2]}
+    if len(rows) != len(rows_too) or named or named_too or not codes.isdisjoint(_PARAMETERS):
+        first, second = parts_of(one), parts_of(other)
+        params = None if first.params == second.params else (first.params, second.params)
+        return params, (first.without(second), second.without(first))
+    codes -= OWN_ATTRIBUTES
+    said, said_too = _said_of(rows, codes), _said_of(rows_too, codes)
+    return None, (_unlike_of(said, said_too), _unlike_of(said_too, said))
+
+
+def _said_of(rows: list[InfoRow], codes: set[int]) -> dict[int, list[bytes]]:
+    """What some attributes say, by their codes."""
+    found: dict[int, list[bytes]] = {}
+    for _, _, code, word, payload in rows:
+        if code in codes:
+            found.setdefault(code, []).append(payload or pack("<H", word))
+    return found
+
+
+def _unlike_of(found: dict[int, list[bytes]], others: dict[int, list[bytes]]) -> dict[str, str]:
+    return _named({code: said for code, said in found.items() if others.get(code) != said})
 
 
 @lru_cache(maxsize=_KEPT)

@@ -158,6 +158,11 @@ class Image:
         return (first, " → ".join(rest)) if rest else ("", first)
 
     @property
+    def is_shareable(self) -> bool:
+        """Whether this process and one forked off it may both read it."""
+        return self._source.is_shareable
+
+    @property
     def section(self) -> str:
         """Name of the host section around it; empty when there is none."""
         for step in reversed(self.provenance):

@@ -48,6 +48,8 @@ class Source:
     name: str
     #: Whether reading at a far offset costs no more than reading on.
     random = True
+    #: Whether a process and one forked off it may both read it: nothing has a position that moves.
+    is_shareable = False
     _budget: Budget | None = None
 
     @property
@@ -119,6 +121,8 @@ class Source:
 class BytesSource(Source):
     """Bytes in memory."""
 
+    is_shareable = True
+
     def __init__(self, data: bytes, name: str) -> None:
         self.data = data
         self.name = name
@@ -154,6 +158,8 @@ class PathSource(Source):
     Raises:
         FileAccessError: it does not exist, is a folder, cannot seek, or may not be read.
     """
+
+    is_shareable = _pread is not None
 
     def __init__(self, path: str) -> None:
         self.name = path
@@ -281,6 +287,7 @@ class PartSource(Source):
     """A window on another source."""
 
     random: bool
+    is_shareable: bool
 
     def __init__(self, parent: Source, offset: int, size: int, name: str) -> None:
         if isinstance(parent, PartSource):  # one step, however deep the windows
@@ -290,6 +297,7 @@ class PartSource(Source):
         self.offset: int = offset
         self.name = name
         self.random = parent.random
+        self.is_shareable = parent.is_shareable
         self._size = size
 
     @property
