@@ -16,6 +16,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from cubinspec.compare.facts import READ
 from cubinspec.compare.names import base_name, likeness, stable_name, words_of
 
 TYPE_CHECKING = False
@@ -40,6 +41,8 @@ LIKE_NAME = "renamed"
 LEAST_LIKENESS = 0.5
 #: Leftovers of one base name that are compared each with each.
 _MOST_COMPARED = 400
+#: Where the size and the digest of code are among the facts of a function.
+_CODE_SIZE, _CODE = READ.index("code_size"), READ.index("code")
 #: Groups of such names of which the pairs are kept.
 _KEPT_GROUPS = 1 << 12
 
@@ -237,14 +240,15 @@ def match_names(
 def of_like_code(gone: list[Placed], fresh: list[Placed]) -> list[tuple[int, Placed]]:
     """Functions whose code is not known and begins as that of one on the other side, each behind
     its side."""
-    both = {*map(_head, gone)} & {*map(_head, fresh)}
+    heads = list(map(_head, gone)), list(map(_head, fresh))
+    both = {*heads[0]} & {*heads[1]}
     if not both:
         return []
     return [
         (side, placed)
         for side, items in enumerate((gone, fresh))
-        for placed in items
-        if placed[1]["code"] is None and _head(placed) in both
+        for head, placed in zip(heads[side], items, strict=True)
+        if head in both and placed[1]["code"] is None
     ]
 
 
@@ -266,13 +270,14 @@ def match_renamed(
 
 def _head(placed: Placed) -> Hashable:
     _, function = placed
-    return function.kind, function["code_size"], function.head
+    return function.kind, function.read[_CODE_SIZE], function.head
 
 
 def _code(placed: Placed) -> Hashable:
     """What is known of the code of a function, and tells it from all others."""
     _, function = placed
-    return function.kind, function["code"] or function.head, function["code_size"]
+    read = function.read
+    return function.kind, read[_CODE] or function.head, read[_CODE_SIZE]
 
 
 def _pair_single(

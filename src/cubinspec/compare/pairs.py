@@ -301,9 +301,9 @@ class _Looks:
                 continue
             at += start
             at_too += start_too
-            body = bytes(data[at : at + size])
+            body, body_too = bytes(data[at : at + size]), data_too[at_too : at_too + size]
             # reading the facts reports a section that is cut off
-            if len(body) == size and body == bytes(data_too[at_too : at_too + size]):
+            if len(body) == size == len(body_too) and body.startswith(body_too):
                 found.append(pair)
         return found
 
