@@ -231,6 +231,8 @@ def test_what_cannot_be_read_has_a_row_in_every_form(tmp_path, capsys):
     (row,) = found["unread"]
     assert (row["side"], row["file"]) == ("new", str(broken))
     assert row["error"]["reason"]
+    assert main(["diff", str(broken), str(broken)]) == 2
+    assert capsys.readouterr().out.startswith("identical in what could be read: 0 functions")
 
 
 @pytest.mark.parametrize(
@@ -539,6 +541,23 @@ def test_libraries_are_compared_image_by_image(tmp_path, jobs):
     only = expanded(frozenset(("registers",)))
     found, _, _ = compare_files(old, new, Question(only), jobs=jobs)
     assert record(found) == by_facts(old, new, frozenset(("registers",)))
+
+
+def test_processes_share_lists_of_images_but_no_stream(tmp_path):
+    """A file is read at places, a stream has a position that moves."""
+    data = [(DATA / f"{name}.cubin").read_bytes() for name in SAMPLES[:6]]
+    old = library(tmp_path / "old", *data[:4])
+    new = library(tmp_path / "new", *data[2:])
+    packed = []
+    for path in (old, new):
+        packed.append(f"{path}.gz")
+        Path(packed[-1]).write_bytes(gzip.compress(Path(path).read_bytes()))
+    assert all(image.is_shareable for image in images(old))
+    assert not any(image.is_shareable for image in images(packed[0]))
+    for paths in ((old, new), packed):
+        alone, together = (record(compare_files(*paths, jobs=jobs)[0]) for jobs in (1, 3))
+        assert alone == together
+        assert alone["status"] == "different"
 
 
 def test_images_beside_two_that_belong_together_are_read_once(tmp_path, monkeypatch):

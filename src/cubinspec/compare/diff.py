@@ -32,6 +32,8 @@ _SHOWN = 50
 #: What a difference can be.
 IDENTICAL = "identical"
 NOISE = "identical but for noise"
+#: Nothing that could be read differs, but not all could.
+PARTLY = "identical in what could be read"
 DIFFERENT = "different"
 
 
@@ -114,9 +116,11 @@ class Difference:
 
     @property
     def status(self) -> str:
-        """``identical``, ``identical but for noise`` or ``different``, by what was asked for."""
+        """One of the words above, by what was asked for."""
         if self.is_different:
             return DIFFERENT
+        if any(self.unread):
+            return PARTLY
         same = self.same_images == len(self.matches.images)
         lost = self.matches.gone_images or self.matches.new_images
         return IDENTICAL if same and not lost and not self.functions else NOISE
