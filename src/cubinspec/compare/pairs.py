@@ -279,8 +279,9 @@ class _Looks:
         alike = [pair for pair in alike if self._same_parts(*pair, renamed=renamed)]
         if self._has_capsules:
             alike = [pair for pair in alike if self._same_capsule(*pair, renamed)]
-        same = set(map(id, alike))
-        return [pair for pair in pairs if id(pair) not in same]
+        # compiled code makes tuples anew; the functions stay what they are
+        same = {id(one) for one, _ in alike}
+        return [pair for pair in pairs if id(pair[0]) not in same]
 
     def _of_same_code(self, pairs: list[Functions]) -> list[Functions]:
         """Those with the same code, and sections of the same kind around it."""
