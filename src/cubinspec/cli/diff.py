@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import islice
 
 from cubinspec.cli.options import (
     JSON,
@@ -26,7 +27,7 @@ from cubinspec.report.names import matcher, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 USAGE = "OLD NEW [--only WORDS] [--fail-on WORDS] [--match PATTERN] [--arch SM] [--json|--jsonl]"
 #: What `--fail-on` takes -> whether a difference is that.
@@ -60,6 +61,8 @@ OPTIONS = (
     JSONL,
 )
 _NOT_USABLE = 2
+#: Lines that are printed together.
+_LINES = 256
 #: 1 says that the files differ.
 FAULT_STATUS = _NOT_USABLE
 
@@ -173,4 +176,11 @@ def _show(arguments: Arguments, found: Difference, old: str, new: str) -> None:
         print(markdown(found, old, new), end="")
     elif not arguments.streams:
         name_of = str if arguments.flag("--mangled") else readable
-        sys.stdout.writelines(f"{shown(line)}\n" for line in text_lines(found, name_of))
+        _print(map(shown, text_lines(found, name_of)))
+
+
+def _print(lines: Iterator[str]) -> None:
+    """Print lines, many at a time, as an output without a buffer takes each piece by itself."""
+    while some := [*islice(lines, _LINES)]:
+        some.append("")
+        sys.stdout.write("\n".join(some))
