@@ -169,6 +169,7 @@ PASSES = (
     Pass("passes.attributes", "records hold symbol numbers"),
     Pass("passes.uncalled", "nvlink tells it after what it says about stacks", _warns_more),
     Pass("passes.removed", "nvlink tells it after what it says about stacks", _removes_kernels),
+    Pass("passes.oversize", "nvlink tells it after what it says about stacks", _has_shared),
     Pass("passes.undefined", "nvlink tells it after what it says about stacks", _is_final),
     Pass("passes.notes", "it depends on nothing before, and nothing on it", _has_notes),
     Pass("passes.compat", "it depends on what is linked only", _has_compat),

@@ -10,11 +10,10 @@ L4).
 from __future__ import annotations
 
 from cubinspec_generated.codes import SHT_CUDA_UFT_ENTRY, STT_FUNC
-from cubinspec_writer.linker.library.copies import aliases, reference_graph
+from cubinspec_writer.linker.library.copies import reference_graph
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.model import InputObject, Symbol
     from cubinspec_writer.linker.state import Job, Reach
 
@@ -26,12 +25,8 @@ WRITES = "object.called symbol.live"
 FREEZES = "object.called symbol.live"
 
 
-def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, reach: Reach) -> None:
-    """Set `live` of every function symbol.
-
-    Raises:
-        LinkError: a function is linked, and one of its aliases is not.
-    """
+def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
+    """Set `live` of every function symbol."""
     for obj in objects:
         obj.called = {
             row.index: symbol
@@ -70,14 +65,6 @@ def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, reach: R
     live.update(t for f in held for t in _behind(f))
     for function in functions:
         function.live = function in live
-    _check_aliases(objects, diagnostics)
-
-
-def _check_aliases(objects: list[InputObject], diagnostics: Diagnostics) -> None:
-    """Refuse what leaves out aliases of functions that it links (rule M63)."""
-    for alias, function in (pair for obj in objects for pair in aliases(obj)):
-        if function.live and not function.is_entry and not alias.live:
-            raise diagnostics.fatal("Internal error: reference to deleted symbol")
 
 
 def _behind(function: Symbol) -> list[Symbol]:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
         Symbols,
     )
 
-_SHARED_LIMIT: Final = 0xC000
 _SHARED_BITS: Final = STO_CUDA_SHARED << STO_CUDA_SPACE_SHIFT
 
 
@@ -90,7 +89,7 @@ def run(
     _place_dynamic(job, symbols, sections, shared, layout)
     if maker.names.kept is not None and shared.dynamic_groups:
         maker.names.kept.strings.setdefault(INSTANCE)  # rule K16
-    layout.size_sections(job, symbols, reach, diagnostics)
+    layout.size_sections(job, symbols, reach)
     if layout.pool is not None:
         _size_pool(job, symbols, shared, layout, layout.pool, end)
 
@@ -224,9 +223,7 @@ class _Layout:
         """The alignment that the kernel's arrays of dynamic size ask for (rule K9)."""
         return max((v.alignment for v in self.uses[kernel] if not v.is_defined), default=1)
 
-    def size_sections(
-        self, job: Job, symbols: Symbols, reach: Reach, diagnostics: Diagnostics
-    ) -> None:
+    def size_sections(self, job: Job, symbols: Symbols, reach: Reach) -> None:
         """Give the sections of kernels their size and alignment."""
         for kernel, section in self.placed.items():
             size = self.sizes[kernel]
@@ -236,12 +233,6 @@ class _Layout:
             dynamic = any(not (v.is_defined or is_lost(v)) for v in self.uses[kernel])
             dynamic = dynamic and (section.align == DYNAMIC_ALIGN or _keeps_aligned(job))
             section.emitted = bool(size) or dynamic or self.everywhere
-            counted = size - _never_counted(job)
-            if counted > _SHARED_LIMIT and not _allows_more_shared(job):
-                diagnostics.error(
-                    f"Entry function '{kernel.name}' uses too much shared data "
-                    f"({counted:#x} bytes, {_SHARED_LIMIT:#x} max)"
-                )
             # nvlink forgets the reserved bytes of laid out memory that no wanted kernel has.
             is_forgotten = is_kept and not (job.family.capsule or reach.is_merged_as_kernel(kernel))
             if (section.emitted or (is_kept and job.family.capsule)) and not is_forgotten:
@@ -395,19 +386,9 @@ def _named_in_code(objects: list[InputObject]) -> set[Symbol]:
     return {s for s in symbols if s is not None and s.space == STO_CUDA_SHARED}
 
 
-def _allows_more_shared(job: Job) -> bool:
-    """nvlink does not check the limit for the `a` variants (rule S13)."""
-    return job.target.is_specific
-
-
 def _keeps_aligned(job: Job) -> bool:
-    """Whether empty sections of a larger alignment stay, as they have reserved bytes."""
+    """Whether empty sections of a larger alignment stay, as they have reserved bytes (rule S21)."""
     return job.family.keeps_aligned_shared and bool(job.reserved_shared)
-
-
-def _never_counted(job: Job) -> int:
-    """Reserved bytes that nvlink takes off although it did not add them (rule S21)."""
-    return 0 if job.family.capsule else job.family.reserved_shared - job.reserved_shared
 
 
 def _place_dynamic(

@@ -1,4 +1,4 @@
-"""Reports names that nothing defines, and an index file that is not that of the program."""
+"""Reports names that nothing defines, an index of another program, and aliases that are missing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cubinspec_generated.codes import (
     STT_OBJECT,
 )
 from cubinspec_writer.linker.diagnostics import PAST_END
-from cubinspec_writer.linker.library.copies import code_owners, is_supplied
+from cubinspec_writer.linker.library.copies import aliases, code_owners, is_supplied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,12 @@ FREEZES = ""
 
 
 def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, unified: Unified) -> None:
-    """Report an error for every name that nothing defines, then what the index lacks."""
+    """Report an error for every name that nothing defines, then what the index lacks.
+
+    Raises:
+        LinkError: the index is not that of the program, or a function is linked and one of its
+            aliases is not.
+    """
     if job.index is None and unified.mismatch is not None:
         raise diagnostics.fatal(unified.mismatch)
     for text in _messages(objects, all_variables=not job.options.undefined_globals):
@@ -46,6 +51,14 @@ def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, unified:
         diagnostics.postpone(PAST_END)  # as of any other relocation (rule M22)
     elif unified.mismatch is not None:
         raise diagnostics.fatal(unified.mismatch)
+    _check_aliases(objects, diagnostics)
+
+
+def _check_aliases(objects: list[InputObject], diagnostics: Diagnostics) -> None:
+    """Refuse what leaves out aliases of functions that it links (rule M63)."""
+    for alias, function in (pair for obj in objects for pair in aliases(obj)):
+        if function.live and not function.is_entry and not alias.live:
+            raise diagnostics.fatal("Internal error: reference to deleted symbol")
 
 
 def _messages(objects: list[InputObject], *, all_variables: bool) -> list[str]:
