@@ -7,6 +7,7 @@ from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHF_INFO_LINK,
     STB_GLOBAL,
+    STB_LOCAL,
     STO_CUDA_GLOBAL,
     STO_CUDA_SHARED,
     STT_CUDA_OBJECT,
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.state import Job, Unified
 
 READS = (
-    "object.bound symbol.definition symbol.first symbol.kind symbol.live symbol.name symbol.other "
-    "symbol.size unified.mismatch"
+    "object.bound symbol.bind symbol.definition symbol.first symbol.kind symbol.live symbol.name "
+    "symbol.other symbol.size unified.mismatch"
 )
 WRITES = ""
 FREEZES = ""
@@ -58,7 +59,9 @@ def _check_aliases(objects: list[InputObject], diagnostics: Diagnostics) -> None
     """Refuse what leaves out aliases of functions that it links (rule M63)."""
     for alias, function in (pair for obj in objects for pair in aliases(obj)):
         if function.live and not function.is_entry and not alias.live:
-            raise diagnostics.fatal("Internal error: reference to deleted symbol")
+            if function.bind != STB_LOCAL:
+                raise diagnostics.fatal("Internal error: reference to deleted symbol")
+            diagnostics.postpone("Internal error: reference to deleted section")
 
 
 def _messages(objects: list[InputObject], *, all_variables: bool) -> list[str]:
