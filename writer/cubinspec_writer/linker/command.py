@@ -391,7 +391,7 @@ _LEVEL_WORDS = {"note": "info", "usage": "info"}
 
 
 def _print(line: Line, messages: list[tuple[str, str]]) -> None:
-    with_notes = "verbose" in line.flags and "disable-infos" not in line.flags
+    with_notes = "summary" in line.flags
     for level, text in messages:
         if level in ("text", "ptxas"):
             print(_shown(text), file=sys.stderr)

@@ -73,7 +73,7 @@ class Diagnostics:
         self.messages.append((level, text + where))
 
     def note(self, text: str) -> None:
-        """A message that only `-v` shows and nvlink does not have."""
+        """A message that only `--summary` shows and nvlink does not have."""
         self._add("note", text)
 
     def info(self, text: str) -> None:
