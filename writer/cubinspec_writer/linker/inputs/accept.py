@@ -14,7 +14,11 @@ from cubinspec.format.targets import (
     target,
 )
 from cubinspec_generated.codes import (
+    ABI_7,
+    ABI_8,
+    EF_CUDA_64BIT_ADDRESS,
     EF_CUDA_V2_ACCELERATORS,
+    EI_ABIVERSION,
     EI_CLASS,
     EI_DATA,
     EI_NIDENT,
@@ -63,6 +67,8 @@ _NOT_PTX = "Binary format for key='0', ident='' is not recognized"
 _NO_KNOWN_KIND = "Can't load this binary kind, as it's not recognized"
 #: Frames of the Mercury half, and bytes of the number of a section in front of a capsule.
 _FRAMES, _WORD = ".nv.merc.debug_frame", 4
+#: Names of files that nvlink takes for cubins.
+CUBIN_NAMES = (".cubin", ".o")
 #: Names of files for link-time optimisation.
 _NVVM = "should only see nvvm files when -lto"
 _REFUSED = {".ltoir": _NVVM, ".nvvm": _NVVM, ".bc": "should never see bc files"}
@@ -122,6 +128,23 @@ def _is_specific(elf: Elf) -> bool:
         record[1] == EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET and immediate(record) & 0xFF
         for record in found
     )
+
+
+def check_form(elf: Elf, name: str, diagnostics: Diagnostics) -> None:
+    """Refuse another form of cubins than that of CUDA 5 to 12 and that of CUDA 13 (rule T12).
+
+    Raises:
+        LinkError: the version of the ABI is another one, or the target has the number 0.
+    """
+    _, _, _, _, _, _, e_flags, *_ = elf.ehdr
+    os_abi = elf.ident[EI_OSABI]
+    is_new = os_abi == ELFOSABI_CUDA_V2
+    if not is_new and not e_flags & EF_CUDA_64BIT_ADDRESS:
+        diagnostics.warning(f"expected 64bit object '{name}' to have EF_CUDA_64BIT_ADDRESS set")
+    if elf.ident[EI_ABIVERSION] != (ABI_8 if is_new else ABI_7):
+        raise diagnostics.fatal(f"Input file '{name}' abi does not match")
+    if not sm_of(os_abi, e_flags):
+        raise diagnostics.fatal("Unknown arch name 'sm_0'")
 
 
 def newest_input(options: LinkOptions) -> int:
@@ -308,3 +331,33 @@ def holds_nothing(name: str) -> bool:
     """Whether nvlink passes over a broken cubin of this name (rules O3, M21)."""
     base = name[name.rfind("/") + 1 :]
     return "." not in base or base.endswith((".cubin", ".o", ".so"))
+
+
+def is_named_otherwise(name: str, data: bytes, links_ptx: bool) -> bool:
+    """Whether nvlink passes over what a file of this name holds (rule M21).
+
+    Args:
+        links_ptx: what a file named `.ptx` holds is linked for the target.
+    """
+    base = name[name.rfind("/") + 1 :]
+    if base.endswith(".ptx"):
+        return not links_ptx and (is_cubin(data) or data.startswith(_FATBIN))
+    if is_cubin(data):
+        return not base.endswith(CUBIN_NAMES) and _is_whole(name, data)
+    if data.startswith(_FATBIN):
+        return not base.endswith(".fatbin")
+    is_object = data.startswith(_ELF)
+    return (is_object or is_archive(data)) and (
+        "." not in base or (is_object and base.endswith(".so"))
+    )
+
+
+def _is_whole(name: str, data: bytes) -> bool:
+    """Whether the tables of a cubin can be read."""
+    from cubinspec.errors import CubinError
+    from cubinspec.reader.elf import Elf
+
+    try:
+        return bool(Elf(data, name).section_names)
+    except CubinError:
+        return False

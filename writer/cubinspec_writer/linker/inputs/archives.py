@@ -14,6 +14,7 @@ from cubinspec_generated.codes import (
     EI_CLASS,
     EI_DATA,
     EI_NIDENT,
+    ELFCLASS32,
     ELFCLASS64,
     ELFDATA2LSB,
     EM_386,
@@ -22,7 +23,12 @@ from cubinspec_generated.codes import (
     EM_PPC64,
     EM_X86_64,
 )
-from cubinspec_generated.records import ELF_HEADER_64, SECTION_HEADER_64
+from cubinspec_generated.records import (
+    ELF_HEADER_32,
+    ELF_HEADER_64,
+    SECTION_HEADER_32,
+    SECTION_HEADER_64,
+)
 from cubinspec_writer.linker.inputs.accept import holds_nothing
 from cubinspec_writer.linker.inputs.sources import MAGIC, THIN_MAGIC
 
@@ -148,6 +154,16 @@ def check_host(name: str, data: bytes, diagnostics: Diagnostics) -> None:
     is_swapped = data[EI_DATA] != ELFDATA2LSB
     if not _has_sections(data) or (is_swapped and not holds_nothing(name)):
         raise no_fatbin(name, diagnostics)
+
+
+def is_narrow_object(data: bytes) -> bool:
+    """Whether an ELF file is a whole one of 32 bits, which nvlink passes over."""
+    is_narrow = data[EI_CLASS : EI_CLASS + 1] == bytes((ELFCLASS32,))
+    if not is_narrow or len(data) < EI_NIDENT + ELF_HEADER_32.size:
+        return False
+    _, _, _, _, _, table, _, _, _, _, _, count, _ = ELF_HEADER_32.unpack_from(data, EI_NIDENT)
+    is_inside: bool = 0 < table <= len(data) - count * SECTION_HEADER_32.size
+    return is_inside
 
 
 def no_fatbin(name: str, diagnostics: Diagnostics) -> LinkError:

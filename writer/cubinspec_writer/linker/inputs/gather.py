@@ -16,9 +16,11 @@ from cubinspec.limits import READ_WHOLE_BYTES
 from cubinspec.reader.elf import Elf
 from cubinspec.values import listed
 from cubinspec_generated.codes import EI_CLASS, EI_NIDENT, ELFCLASS64, ET_EWP, ET_EXEC
-from cubinspec_writer.linker.diagnostics import LinkError, UnsupportedLinkError
+from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.inputs.accept import (
+    CUBIN_NAMES,
     HEAD_BYTES,
+    check_form,
     check_mercury,
     check_name,
     check_program,
@@ -26,6 +28,7 @@ from cubinspec_writer.linker.inputs.accept import (
     fits,
     holds_nothing,
     is_cubin,
+    is_named_otherwise,
     newest_input,
     target_of,
     too_old,
@@ -113,16 +116,19 @@ def gather(
         items = list(inputs)
     if all(isinstance(item, Library) for item in items):
         raise diagnostics.fatal(NO_INPUTS)
-    for item in sorted(items, key=_is_library):
-        gatherer.add(item)
+    # All libraries are looked for before a file is read, and are read behind all files (rule V10).
+    libraries = [gatherer.search(item.name) for item in items if isinstance(item, Library)]
+    for item in items:
+        if not isinstance(item, Library):
+            gatherer.add(item)
+    for path in libraries:
+        if path is not None:
+            gatherer.add_library(path)
+    if gatherer.lacks_symbols:
+        raise diagnostics.fatal("Internal error: symsec not found")
     for made_by in gatherer.programs:
         check_program(made_by, gatherer.toolkit(), diagnostics)
     return gatherer.found
-
-
-def _is_library(item: Input) -> bool:
-    """The key of the order of inputs: libraries come behind all files (rule V10)."""
-    return isinstance(item, Library)
 
 
 def is_relocatable(elf: Elf) -> bool:
@@ -148,6 +154,7 @@ class _Gatherer:
         passed: names of device runtimes in front of all code, which no `-l` finds again.
         has_code: whether an input had device code, be it for other targets.
         is_closed: nothing needed the device runtime when it was met, so that no object may follow.
+        lacks_symbols: an object has no symbol table, which is told when all inputs are read.
     """
 
     def __init__(self, options: LinkOptions, diagnostics: Diagnostics) -> None:
@@ -163,6 +170,7 @@ class _Gatherer:
         self.passed: set[str] = set()
         self.has_code: bool = False
         self.is_closed: bool = False
+        self.lacks_symbols: bool = False
 
     def toolkit(self) -> Toolkit:
         """Whose nvlink the link imitates, by the inputs so far."""
@@ -172,11 +180,10 @@ class _Gatherer:
             found = self._toolkits[newest] = toolkit_for(self.options, newest)
         return found
 
-    def add(self, item: Input) -> None:
-        """Take one input of the command line."""
-        if isinstance(item, Library):
-            self._library(item.name)
-        elif isinstance(item, Named):
+    def add(self, item: str | bytes | os.PathLike[str] | Named) -> None:
+        """Take one input of the command line that is no library."""
+        if isinstance(item, Named):
+            check_name(item.name, item.data, self.toolkit(), self.diagnostics)
             self._file(item.name, item.data)
         elif isinstance(item, bytes):
             self._file(f"<input {len(self.found.candidates) + 1}>", item)
@@ -188,7 +195,12 @@ class _Gatherer:
                 return
             data = self._read(path)
             if not (is_archive(data) and self._is_repeated(path)):
-                self._file(path, data)
+                check_name(path, data, self.toolkit(), self.diagnostics)
+                links_ptx = self.target.family.links_ptx
+                if self.options.ignore_unlinkable and is_named_otherwise(path, data, links_ptx):
+                    self._pass_over(path, f"'{path}' is no name for what the file holds")
+                else:
+                    self._file(path, data)
 
     def _is_repeated(self, path: str) -> bool:
         """Whether an archive was read before, by this or by another name (rule V8)."""
@@ -216,7 +228,7 @@ class _Gatherer:
     def _large(self, path: str) -> FileBytes | None:
         """A large cubin, of which the sections are read one by one."""
         try:
-            if os.path.getsize(path) <= READ_WHOLE_BYTES or path.endswith(".fatbin"):
+            if os.path.getsize(path) <= READ_WHOLE_BYTES or not path.endswith(CUBIN_NAMES):
                 return None
             from cubinspec.files import open_file
 
@@ -231,25 +243,28 @@ class _Gatherer:
 
         return serves(library, self.options.cpu_arch, self.diagnostics)
 
-    def _library(self, name: str) -> None:
-        """Take a library; one that is not there is passed over (rule V2)."""
+    def search(self, name: str) -> str | None:
+        """The path of a library; one that is not there is passed over (rule V2)."""
         for folder in listed(self.options.library_paths):
             path = os.path.join(folder, f"lib{name}.a")
             if not os.path.isfile(path):
                 continue
-            data = self._read(path)
-            if self._serves(data):
-                if path not in self.passed and not self._is_repeated(path):
-                    self._container(path, self._readable(data))
-                return
-            self.diagnostics.warning(f"Skipping incompatible '{path}' when searching for -l{name}")
-            if self.diagnostics.has_errors():
+            library = self._read(path)
+            if self.diagnostics.has_errors():  # rule M27
                 raise self.diagnostics.fatal("elfLink internal error")
+            if self._serves(library):
+                return path
+            self.diagnostics.warning(f"Skipping incompatible '{path}' when searching for -l{name}")
         self.diagnostics.note(f"library '{name}' was not found; ignored")
+        return None
+
+    def add_library(self, path: str) -> None:
+        """Take a library that was found."""
+        if path not in self.passed and not self._is_repeated(path):
+            self._container(path, self._readable(self._read(path)))
 
     def _file(self, name: str, data: bytes) -> None:
-        """Take a file by its contents, if its name does not promise something else."""
-        check_name(name, data, self.toolkit(), self.diagnostics)
+        """Take a file by its contents."""
         if is_archive(data):
             data = self._readable(data)
         kind = "cubin" if is_cubin(data) else _sniffed(data)
@@ -266,8 +281,11 @@ class _Gatherer:
             self._cubin(name, self._assemble(name, data))
         elif kind in _CONTAINERS:
             if kind == "elf":
-                from cubinspec_writer.linker.inputs.archives import check_host
+                from cubinspec_writer.linker.inputs.archives import check_host, is_narrow_object
 
+                if is_narrow_object(data):
+                    self._pass_over(name, f"'{name}' is an object of a 32-bit host")
+                    return
                 check_host(name, data, self.diagnostics)
             content, is_taken = self._container(name, data)
             missing = content.groups and not is_taken and kind != "ar"
@@ -308,13 +326,15 @@ class _Gatherer:
         except CubinError as error:
             if not self.options.ignore_unlinkable:
                 raise
-            if self.target.family.strict_inputs:  # rule X2
+            strict = self.target.family.strict_inputs
+            if strict and name.endswith(CUBIN_NAMES):  # rule X2
                 raise self.diagnostics.fatal(str(error)) from error
-            if has_headers(data):
+            if has_headers(data) and not strict:
                 if not lacks_symbols(data):
                     raise
                 if self.toolkit().needs_symbols or name.endswith(".ptx"):  # rule K13
-                    raise self._without_symbols(name, data) from error
+                    self._without_symbols(name, data)
+                    return
             self._break_off(name)
             self.diagnostics.note(f"ignored: {error}")
             return
@@ -330,23 +350,28 @@ class _Gatherer:
                 f"Output is limited to run on SM Arch '{self.target.sm}' only due to limitations "
                 f"in input file {name}"
             )
+        check_form(elf, name, self.diagnostics)
         if not fits(self.target, elf):
             raise self.diagnostics.fatal(
                 f"Input file '{name}' arch does not match target '{self.options.arch}'"
             )
 
-    def _without_symbols(self, name: str, data: bytes | FileBytes) -> LinkError:
-        """How nvlink ends below sm_100 for an object without a symbol table (rule O9)."""
+    def _without_symbols(self, name: str, data: bytes | FileBytes) -> None:
+        """Note an object without a symbol table, which ends the link below sm_100 (rule O9).
+
+        Raises:
+            LinkError: it is too old, or for another target.
+        """
         try:
             elf = Elf(data, name)
             elf.section_names  # noqa: B018 - a broken name table has to show here
         except CubinError:
             if self.target.family.oldest_toolkit:  # no note says what made it
-                return too_old(name, self.target, self.diagnostics)
+                raise too_old(name, self.target, self.diagnostics) from None
         else:
             self._check_target(elf, name)
             self._note_toolkit(elf, name)
-        return self.diagnostics.fatal("Internal error: symsec not found")
+        self.lacks_symbols = True
 
     def _note_toolkit(self, elf: Elf, name: str) -> None:
         made_by = check_toolkit(elf, name, self.target, self.limit, self.diagnostics)
@@ -382,7 +407,7 @@ class _Gatherer:
         """Take the best image of every fatbin in a container.
 
         Returns:
-            The content, and whether any image was taken.
+            The content, and whether it has any image for the target.
         """
         from cubinspec_writer.linker.inputs.images import (
             Content,
@@ -396,7 +421,7 @@ class _Gatherer:
         is_system = is_archive(data) and is_system_library(name)
         if is_system and not self._needs_system(name):
             return Content(), False
-        content = read_container(name, data)
+        content = read_container(name, data, self.diagnostics)
         for host in content.hosts if is_system else ():
             host.system = True
         self.found.hosts += content.hosts
@@ -415,12 +440,18 @@ class _Gatherer:
             member = member_name(name, best)
             is_ptx = best.kind == "ptx"
             code = self._assemble(member, best.data, best.options) if is_ptx else best.data
-            elf = open_object(code, member)
+            is_taken = True
+            try:
+                elf = open_object(code, member)
+            except CubinError:
+                if self.target.family.strict_inputs or not self.options.ignore_unlinkable:
+                    raise
+                self._without_symbols(member, code)  # nvlink does not ask where a cubin ends
+                continue
             if is_relocatable(elf):
                 self._check_target(elf, member)
                 self._note_toolkit(elf, member)
                 self._take(Candidate(elf, is_system))
-                is_taken = True
         return content, is_taken
 
     def _needs_system(self, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cubinspec.containers.walk import images
 from cubinspec.format.targets import target
+from cubinspec_writer.linker.inputs.archives import no_fatbin
 from cubinspec_writer.linker.inputs.host import read_host_object
 from cubinspec_writer.linker.inputs.sources import HostObject, register_name
 
@@ -12,8 +13,11 @@ if TYPE_CHECKING:
     from cubinspec.containers.image import Image, Step
     from cubinspec.containers.source import Source
     from cubinspec.format.targets import Target
+    from cubinspec_writer.linker.diagnostics import Diagnostics
 
 _HOST = "elf"
+#: Where an error is of a fatbin that the host registers.
+_WRAPPER = "fatbin.wrapper"
 #: Containers that count as one input of the host program.
 _INPUTS = (_HOST, "fatbin", "wrapper")
 #: Steps on the way to an image that name a file or a part of one.
@@ -38,11 +42,12 @@ class Content:
         self.groups: list[list[Image]] = []
 
 
-def read_container(name: str, data: bytes) -> Content:
+def read_container(name: str, data: bytes, diagnostics: Diagnostics) -> Content:
     """Read a container to its end.
 
     Raises:
         CubinError: a part of it cannot be read.
+        LinkError: the host registers a fatbin that is none.
     """
     content = Content()
     objects: dict[tuple[str, ...], HostObject] = {}
@@ -57,6 +62,8 @@ def read_container(name: str, data: bytes) -> Content:
     with_code: set[tuple[str, ...]] = set()
     for image in images(data, name=name, visit=look):
         if image.error is not None:
+            if image.error.field == _WRAPPER:
+                raise no_fatbin(name, diagnostics)
             raise image.error
         if image.entry is None:
             continue

@@ -144,9 +144,15 @@ def _header_table(data: Buffer) -> bytes | None:
     if len(data) < EI_NIDENT + header.size:
         return None
     fields = header.unpack(data[EI_NIDENT : EI_NIDENT + header.size])
-    e_type, _, _, _, _, start, _, _, _, _, _, count, _ = fields
+    e_type, _, _, _, _, start, _, _, _, _, step, count, _ = fields
     size = count * records.SECTION_HEADER_64.size
-    if e_type == ET_EXEC or not start or start >= len(data) or start + size > len(data):
+    if (
+        step != records.SECTION_HEADER_64.size
+        or e_type == ET_EXEC
+        or not start
+        or start >= len(data)
+        or start + size > len(data)
+    ):
         return None
     return bytes(data[start : start + size])
 

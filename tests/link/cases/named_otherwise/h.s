@@ -1,0 +1,9 @@
+.section __nv_relfatbin,"a"
+.align 8
+.incbin "fb.fatbin"
+.section .nvFatBinSegment,"aw"
+.align 8
+.long 0x466243b1
+.long 1
+.quad __nv_relfatbin
+.quad 0
