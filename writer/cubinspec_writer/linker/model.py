@@ -16,6 +16,7 @@ from cubinspec_generated.codes import (
     EF_CUDA_V2_SM_SHIFT,
     EF_CUDA_VIRTUAL_SM_MASK,
     EF_CUDA_VIRTUAL_SM_SHIFT,
+    SHF_INFO_LINK,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_SHARED,
@@ -235,6 +236,11 @@ class InputObject:
     def find(self, sh_type: int, name: str) -> InSection | None:
         """The first section of a type and a name."""
         return next((s for s in self.of_type(sh_type) if s.name == name), None)
+
+
+def written_flags(flags: int) -> int:
+    """The flags of an output section, of those of an input section."""
+    return flags & ~(SHF_UNSAID | SHF_INFO_LINK) if flags & SHF_UNSAID else flags
 
 
 def lowest_virtual(objects: list[InputObject], sm: int) -> int:

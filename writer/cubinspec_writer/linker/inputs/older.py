@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from cubinspec.format.attributes import raw_record, split_records
 from cubinspec.format.packing import barriers_of
-from cubinspec.format.sections import MERCURY_PREFIX
+from cubinspec.format.sections import CONSTANT_BANK_TYPES, MERCURY_PREFIX
 from cubinspec_generated.codes import (
     EIATTR_MERCURY_ISA_VERSION,
     EIFMT_HVAL,
     MERCURY_ISA_FIRST,
     SHF_BARRIERS_MASK,
     SHF_INFO_LINK,
-    SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_INFO,
     SHT_NOBITS,
     SHT_PROGBITS,
@@ -54,7 +53,7 @@ def classified(section: InSection) -> InSection:
         sh_type = usual
     optional = kind.optional_flags & kind.flags & SHF_INFO_LINK
     if section.info and optional and not flags & SHF_INFO_LINK:
-        flags |= SHF_INFO_LINK | (SHF_UNSAID if sh_type == SHT_CUDA_CONSTANT_B0 else 0)
+        flags |= SHF_INFO_LINK | (SHF_UNSAID if sh_type in CONSTANT_BANK_TYPES else 0)
     section.sh_type, section.flags = sh_type, flags
     return section
 
@@ -62,8 +61,10 @@ def classified(section: InSection) -> InSection:
 def with_bank_types(sections: list[InSection], untyped: set[tuple[int, int]]) -> None:
     """Give constants whose type says no bank the type of the bank in their name (rule O4).
 
+    What `-r` made of banks of CUDA 11 still does not say by its flags who owns them (rule O1).
+
     Args:
-        untyped: the types and flags of which some of them are.
+        untyped: the types and flags of which some of both are.
     """
     for section in sections:
         if (section.sh_type, section.flags) in untyped and section.name.startswith(_BANK):

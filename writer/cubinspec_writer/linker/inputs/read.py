@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cubinspec.errors import BadStructureError, NotCubinError
 from cubinspec.format.packing import sm_of, split
-from cubinspec.format.sections import occupies_file
+from cubinspec.format.sections import CONSTANT_BANK_TYPES, occupies_file
 from cubinspec.format.targets import family_of
 from cubinspec.reader.elf import Elf
 from cubinspec_generated import records
@@ -29,11 +29,13 @@ from cubinspec_generated.codes import (
     SHF_BARRIERS_MASK,
     SHF_CUDA_MERCURY,
     SHF_EXECINSTR,
+    SHF_INFO_LINK,
     SHN_COMMON,
     SHN_UNDEF,
     SHT_CUDA_CALLGRAPH,
     SHT_CUDA_CAPMERC,
     SHT_CUDA_CONSTANT,
+    SHT_CUDA_CONSTANT_B3,
     SHT_CUDA_MERC_CALLGRAPH,
     SHT_CUDA_MERC_CONSTANT_OPTIMIZER,
     SHT_CUDA_MERC_INFO,
@@ -77,6 +79,8 @@ if TYPE_CHECKING:
 #: Section types of constants that name no bank, and flags that tell data from code and debug
 #: tables.
 _UNTYPED: Final[tuple[int, ...]] = (SHT_PROGBITS, SHT_CUDA_CONSTANT)
+#: Types of constant banks that a function or kernel owns, also where their flags do not say it.
+_OWNED_BANKS: Final = CONSTANT_BANK_TYPES - {SHT_CUDA_CONSTANT_B3}
 _DATA_MASK: Final = SHF_ALLOC | SHF_EXECINSTR | SHF_CUDA_MERCURY
 #: Types of sections that a Mercury half may have and that count as any other below sm_100, and
 #: types that are passed over there, where no symbol is in the section.
@@ -294,7 +298,8 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     untyped = {
         (kind, flags)
         for kind, flags, _ in kinds
-        if kind in _UNTYPED and flags & _DATA_MASK == SHF_ALLOC
+        if (kind in _UNTYPED or (kind in _OWNED_BANKS and not flags & SHF_INFO_LINK))
+        and flags & _DATA_MASK == SHF_ALLOC
     }
     if untyped:
         from cubinspec_writer.linker.inputs.older import with_bank_types

@@ -437,6 +437,10 @@ def _add_barriers(job: Job, function: Symbol, info: OutSection, demands: Demands
         code.barriers = count
         return
     known = next((r for r in info.records if r[1] == EIATTR_NUM_BARRIERS), None)
+    own = _counted(function)
+    if known is not None and own:  # taken over, so nvlink looks at its flags no more
+        code.barriers = own
+        count = max((_counted(callee) for callee in below if callee is not function), default=0)
     record = raw_record(EIFMT_BVAL, EIATTR_NUM_BARRIERS, max(count, known[2] if known else 0))
     if known is None:
         info.records.append(record)

@@ -24,9 +24,9 @@ from cubinspec_writer.linker.model import (
     FRAMES,
     LINE_TABLES,
     REGISTER_TABLE,
-    SHF_UNSAID,
     OutSection,
     Symbol,
+    written_flags,
 )
 
 TYPE_CHECKING = False
@@ -202,8 +202,7 @@ def place_section(
         # Constants of a device function move into the banks of kernels: no name, no section.
         nameless = is_bank and owner is not None and not owner.is_entry
         nameless = nameless and not (one.job.options.relocatable or last)
-        if flags & SHF_UNSAID:
-            flags &= ~(SHF_UNSAID | SHF_INFO_LINK)
+        flags = written_flags(flags)
         if nameless:
             section = one.maker.staging_section(name, sh_type, flags, 0, owner)
         else:
@@ -339,7 +338,9 @@ def _place_duplicate(
         section = one.maker.shared_section(owner, make=True)
     if section is None and last and source.sh_type in CONSTANT_BANK_TYPES:
         # The first copy has no constants: these get a section that nothing uses.
-        section = one.maker.create_section(source.name, source.sh_type, source.flags, 0, owner)
+        section = one.maker.create_section(
+            source.name, source.sh_type, written_flags(source.flags), 0, owner
+        )
         section.info_section = owner.section
         one.sections.strays.add(section)
     if section is None or source.index in one.seen_duplicates:
