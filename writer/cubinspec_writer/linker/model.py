@@ -238,9 +238,15 @@ class InputObject:
         return next((s for s in self.of_type(sh_type) if s.name == name), None)
 
 
-def written_flags(flags: int) -> int:
-    """The flags of an output section, of those of an input section."""
-    return flags & ~(SHF_UNSAID | SHF_INFO_LINK) if flags & SHF_UNSAID else flags
+def written_flags(flags: int, *, says_owner: bool) -> int:
+    """The flags of an output section, of those of an input section.
+
+    Args:
+        says_owner: they say that `sh_info` is the owner also where those of the input do not.
+    """
+    if not flags & SHF_UNSAID:
+        return flags
+    return flags & ~SHF_UNSAID if says_owner else flags & ~(SHF_UNSAID | SHF_INFO_LINK)
 
 
 def lowest_virtual(objects: list[InputObject], sm: int) -> int:

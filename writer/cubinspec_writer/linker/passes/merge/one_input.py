@@ -202,7 +202,7 @@ def place_section(
         # Constants of a device function move into the banks of kernels: no name, no section.
         nameless = is_bank and owner is not None and not owner.is_entry
         nameless = nameless and not (one.job.options.relocatable or last)
-        flags = written_flags(flags)
+        flags = _flags(one, source, owner)
         if nameless:
             section = one.maker.staging_section(name, sh_type, flags, 0, owner)
         else:
@@ -217,6 +217,13 @@ def place_section(
     base = _merge_bytes(one, source, section, last=last)
     one.obj.placed[index] = (section, base)
     return section, base
+
+
+def _flags(one: OneInput, source: InSection, owner: Symbol | None) -> int:
+    """The flags of the output section: of old banks those of bank 0 and of functions stay (O1)."""
+    is_kernels = owner is None or owner.is_entry or one.job.options.relocatable
+    says_owner = is_kernels and source.sh_type != SHT_CUDA_CONSTANT_B0
+    return written_flags(source.flags, says_owner=says_owner)
 
 
 def _merge_bytes(one: OneInput, source: InSection, section: OutSection, *, last: bool) -> int:
@@ -339,7 +346,7 @@ def _place_duplicate(
     if section is None and last and source.sh_type in CONSTANT_BANK_TYPES:
         # The first copy has no constants: these get a section that nothing uses.
         section = one.maker.create_section(
-            source.name, source.sh_type, written_flags(source.flags), 0, owner
+            source.name, source.sh_type, _flags(one, source, owner), 0, owner
         )
         section.info_section = owner.section
         one.sections.strays.add(section)
