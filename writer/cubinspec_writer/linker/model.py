@@ -83,6 +83,7 @@ class InputObject:
         is_extensible: `ptxas -ewp` wrote it, which places the shared memory of kernels itself.
         told_frames: by symbol number the size of a frame that the finalizer tells instead.
         is_system: it comes from the library of the device runtime.
+        made_by: the number of the toolkit in the ELF header, where it was before CUDA 13; 0: none.
         pooled: numbers of symbols of arrays of dynamic size that a link with `-r` defined.
         bound: output symbol of every input symbol, filled by `resolve`; None for symbols without
             a place.
@@ -108,6 +109,7 @@ class InputObject:
         "is_extensible",
         "is_system",
         "kinds",
+        "made_by",
         "name",
         "named",
         "placed",
@@ -146,6 +148,7 @@ class InputObject:
         self.is_extensible: bool = False
         self.told_frames: dict[int, int] = {}
         self.is_system: bool = False
+        self.made_by: int = 0
         self.pooled: set[int] = set()
         self.info: dict[int, list[RawRecord]] = {}
         self._by_type: dict[int, list[InSection]] = {}
@@ -177,9 +180,9 @@ class InputObject:
 
     @property
     def toolkit(self) -> int:
-        """The number of the toolkit in its CUDA note; 0 without one, as before CUDA 13."""
+        """The number of the toolkit that made it, in its CUDA note or in the header; 0: unknown."""
         found = (s for s in self.of_type(SHT_NOTE) if s.name == CUINFO)
-        return next((toolkit_in(section.data) for section in found), 0)
+        return next((toolkit_in(section.data) for section in found), self.made_by)
 
     def place(self, section: int) -> tuple[OutSection, int] | None:
         """Where a section went; None, too, for the reserved numbers."""

@@ -18,6 +18,7 @@ from _operator import attrgetter
 from sys import modules
 
 from cubinspec_generated.codes import (
+    SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_CONSTANT_B3,
     SHT_CUDA_SHARED,
     SHT_CUDA_UDT,
@@ -91,6 +92,14 @@ def _has_shared(job: Job, objects: list[InputObject], sections: Sections) -> boo
     return SHT_CUDA_SHARED in sections.by_type or any(
         row.other & STO_CUDA_SPACE_MASK == _SHARED_BITS for obj in objects for row in obj.named
     )
+
+
+def _may_be_too_large(job: Job, objects: list[InputObject], sections: Sections) -> bool:
+    """Whether kernels of an executable have shared memory, or parameters of many bytes."""
+    start = job.family.large_param_base
+    banks = (bank for obj in objects for bank in obj.of_type(SHT_CUDA_CONSTANT_B0))
+    has_many = bool(start) and _is_final(job) and any(bank.size > start for bank in banks)
+    return has_many or _has_shared(job, objects, sections)
 
 
 def _has_constants(job: Job, sections: Sections, reach: Reach) -> bool:
@@ -169,7 +178,7 @@ PASSES = (
     Pass("passes.attributes", "records hold symbol numbers"),
     Pass("passes.uncalled", "nvlink tells it after what it says about stacks", _warns_more),
     Pass("passes.removed", "nvlink tells it after what it says about stacks", _removes_kernels),
-    Pass("passes.oversize", "nvlink tells it after what it says about stacks", _has_shared),
+    Pass("passes.oversize", "nvlink tells it after what it says about stacks", _may_be_too_large),
     Pass("passes.undefined", "nvlink tells it after what it says about stacks", _is_final),
     Pass("passes.notes", "it depends on nothing before, and nothing on it", _has_notes),
     Pass("passes.compat", "it depends on what is linked only", _has_compat),

@@ -195,10 +195,11 @@ def read_half(elf: Elf, splitter: RecordSplitter, *, mercury: bool) -> InputObje
         from cubinspec_writer.linker.inputs.older import without_barriers
 
         sections, barriers = without_barriers(sections, holding)
-    e_type, _, _, _, _, _, e_flags, *_ = elf.ehdr
+    e_type, _, version, _, _, _, e_flags, *_ = elf.ehdr
     obj = InputObject(elf.file, e_flags, sections, symbols, strtab.data, splitter)
     obj.barriers = barriers
     obj.pooled = pooled
+    obj.made_by = 0 if elf.ident[EI_OSABI] == ELFOSABI_CUDA_V2 else version
     obj.is_extensible = e_type == ET_EWP
     obj.relocs = _relocs(elf, obj)
     if is_twofold:
