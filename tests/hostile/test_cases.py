@@ -27,7 +27,7 @@ def _usual_limits() -> Any:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_a_case(case: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "hostile.bin"
+    path = tmp_path / case.get("file", "hostile.bin")
     path.write_bytes(made_by(case["make"]))
     out = tmp_path / "out"
     out.mkdir()

@@ -30,6 +30,7 @@ QUICK = (
     "tests/unit/test_bulk.py",
     "tests/unit/test_compiled.py",
     "tests/unit/test_emit_parts.py",
+    "tests/unit/test_public_classes.py",
     "tests/unit/test_reader_columns.py",
     "tests/unit/test_reader_elf.py",
     "tests/unit/test_reader_index.py",

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterable, Iterator
-    from typing import Any
+    from typing import Any, ClassVar
 
     from cubinspec_writer.linker.inputs.host import KernelFilter
     from cubinspec_writer.linker.inputs.options import LinkOptions
@@ -40,7 +40,7 @@ class LinkResult(ValueObject):
         mercury: the Mercury half, from sm_100 on.
     """
 
-    __match_args__ = ("parts", "messages", "hosts", "half", "mercury")
+    __match_args__: ClassVar = ("parts", "messages", "hosts", "half", "mercury")
     __slots__ = __match_args__
     parts: list[bytes | bytearray]
 
