@@ -137,7 +137,10 @@ def test_every_exception_from_the_rule_is_there() -> None:
 
 @pytest.mark.parametrize("name", VALUES)
 def test_values_are_what_dataclasses_are(name: str) -> None:
-    check_value_class(VALUES[name])
+    cls = VALUES[name]
+    if importlib.import_module(cls.__module__).__file__ not in (None, inspect.getsourcefile(cls)):
+        pytest.skip("compiled classes refuse values of other types")
+    check_value_class(cls)
 
 
 @pytest.mark.parametrize("name", [name for name in CLASSES if name not in VALUES])
