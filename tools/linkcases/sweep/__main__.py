@@ -111,10 +111,14 @@ def _sweeps(found: list[tuple[str, Outcome]]) -> list[tuple[str, str]]:
 
 
 def _idle(found: list[tuple[str, Outcome]]) -> list[str]:
-    """Exceptions that explain nothing; where nvlink reads its memory it crashes now and then."""
+    """Exceptions that explain nothing."""
     lines = []
     for kind, arch in _sweeps(found):
-        names = [one.case for swept, one in found if (swept, one.arch) == (kind, arch)]
+        names = [
+            one.case
+            for swept, one in found
+            if (swept, one.arch) == (kind, arch) and one.kind != CRASHED
+        ]
         for name in exceptions.idle_names(kind, arch, names):
             lines.append(f"sm_{arch} {kind}: the exception {name!r} explains no link")
     return lines

@@ -22,12 +22,14 @@ class SweepException:
         kind: which sweep.
         targets: without their `sm_`.
         names: names of links; `*` stands for any characters.
+        is_unsteady: nvlink reads its memory there, so that it may crash in all of these links.
     """
 
     kind: str
     targets: tuple[str, ...]
     names: tuple[str, ...]
     reason: str
+    is_unsteady: bool
 
     def covers(self, kind: str, arch: str, name: str) -> bool:
         if kind != self.kind or arch not in self.targets:
@@ -43,7 +45,13 @@ def load() -> tuple[SweepException, ...]:
 
 def _read(entry: dict[str, Any]) -> SweepException:
     targets = tuple(map(str, entry["targets"]))
-    return SweepException(entry["kind"], targets, tuple(entry["names"]), entry["reason"].strip())
+    return SweepException(
+        entry["kind"],
+        targets,
+        tuple(entry["names"]),
+        entry["reason"].strip(),
+        entry.get("unsteady", False),
+    )
 
 
 def find(kind: str, arch: str, name: str) -> SweepException | None:
@@ -61,7 +69,7 @@ def idle_names(kind: str, arch: str, names: Iterable[str]) -> list[str]:
     return [
         pattern
         for entry in load()
-        if entry.kind == kind and arch in entry.targets
+        if entry.kind == kind and arch in entry.targets and not entry.is_unsteady
         for pattern in entry.names
         if not any(fnmatchcase(name, pattern) for name in known)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cubinspec.format.targets import limit
 from cubinspec_generated.codes import SHT_CUDA_CONSTANT_B0, SHT_CUDA_SHARED
 from cubinspec_writer.linker.model import OutSection
 
@@ -20,12 +21,9 @@ READS = (
 WRITES = ""
 FREEZES = ""
 
-#: Bytes of shared memory that nvlink allows a kernel.
-_SHARED_LIMIT: Final = 48 * 1024
 #: Stands in front of the kernel's name. nvlink cuts as much from any name (rule S13).
 _PREFIX: Final = ".nv.shared."
-
-#: The first toolkit whose code stands parameters of more bytes than before.
+#: The first toolkit that makes kernels with parameters of so many bytes (rule S81).
 _FIRST_WITH_MORE: Final = 121
 
 
@@ -57,13 +55,15 @@ def _with_many_parameters(job: Job, objects: list[InputObject]) -> set[Symbol]:
 
 def _check_shared(job: Job, diagnostics: Diagnostics, names: Names) -> None:
     """Report every section that is too large, in the order of the output (rule S13)."""
+    most = limit(job.target.sm, "max_shared_per_block")
+    assert most is not None  # known of every target of a link
     for entry in names.entries:
         if type(entry) is OutSection and entry.sh_type == SHT_CUDA_SHARED and entry.emitted:
             counted = entry.nobits_size - _never_counted(job)
-            if counted > _SHARED_LIMIT:
+            if counted > most:
                 diagnostics.error(
                     f"Entry function '{entry.name[len(_PREFIX) :]}' uses too much shared data "
-                    f"({counted:#x} bytes, {_SHARED_LIMIT:#x} max)"
+                    f"({counted:#x} bytes, {most:#x} max)"
                 )
 
 
