@@ -27,7 +27,7 @@ from jsonschema import Draft202012Validator
 import cubinspec
 from cubinspec import Cubin
 from cubinspec.cli import main
-from cubinspec.compare.builds import Question, _again, _second, compare_files
+from cubinspec.compare.builds import compare_files
 from cubinspec.compare.changes import GROUPS, expanded, known_words
 from cubinspec.compare.diff import (
     IDENTICAL,
@@ -36,14 +36,17 @@ from cubinspec.compare.diff import (
     difference,
     other_changes,
 )
-from cubinspec.compare.facts import ImageFacts, ImageReader, outlines_of
+from cubinspec.compare.facts import ImageFacts
 from cubinspec.compare.fingerprint import LEVELS, of_file, of_image
+from cubinspec.compare.image_reader import ImageReader, outlines_of
 from cubinspec.compare.match import SAME_BUT_HASH, SAME_CODE, SAME_NAME
 from cubinspec.compare.names import base_name, likeness, stable_name, words_of
 from cubinspec.compare.pairs import differ_in_notes_only
-from cubinspec.compare.read import _essence, are_same_texts, read_facts
+from cubinspec.compare.read import read_facts
 from cubinspec.compare.render import change_text, markdown, record, text_lines
 from cubinspec.compare.streams import said
+from cubinspec.compare.tasks import Question, compare_or_outline, facts_again
+from cubinspec.compare.texts import _essence, are_same_texts
 from cubinspec.containers import images
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.errors import CubinError
@@ -476,7 +479,7 @@ def test_what_both_files_have_is_not_read(tmp_path, monkeypatch, capsys):
         return reader
 
     for name, read_it in (("ImageReader", ImageReader), ("outlines_of", outlines_of)):
-        monkeypatch.setattr(f"cubinspec.compare.builds.{name}", noted(read_it))
+        monkeypatch.setattr(f"cubinspec.compare.tasks.{name}", noted(read_it))
     assert main(["diff", old, new]) == 1
     out = capsys.readouterr().out
     assert "1 changed, 1 worse, 4 gone" in out.splitlines()[0]
@@ -587,9 +590,9 @@ def test_images_beside_two_that_belong_together_are_read_once(tmp_path, monkeypa
 
     def noted(question, pair, arena):
         second.append([image for image in pair[:2] if image is not None])
-        return _second(question, pair, arena)
+        return compare_or_outline(question, pair, arena)
 
-    monkeypatch.setattr("cubinspec.compare.builds._second", noted)
+    monkeypatch.setattr("cubinspec.compare.tasks.compare_or_outline", noted)
     found = compare_files(old, new, jobs=1)[0]
     assert record(found) == by_facts(old, new)
     assert len(found.matches.images) == 4
@@ -621,15 +624,15 @@ def test_images_of_like_sizes_are_compared_when_they_are_read(tmp_path, monkeypa
 
     def noted(question, pair, arena):
         second.append([image for image in pair[:2] if image is not None])
-        return _second(question, pair, arena)
+        return compare_or_outline(question, pair, arena)
 
-    monkeypatch.setattr("cubinspec.compare.builds._second", noted)
+    monkeypatch.setattr("cubinspec.compare.tasks.compare_or_outline", noted)
     expected = by_facts(old, new)
     found = compare_files(old, new, jobs=1)[0]
     assert record(found) == expected
     assert len(found.matches.images) == 2
     assert not [images for images in second if len(images) == 2]
-    monkeypatch.setattr("cubinspec.compare.builds._LIKE_SIZE", 9)
+    monkeypatch.setattr("cubinspec.compare.likely._LIKE_SIZE", 9)
     other = folder("other", after[2], after[1], after[1])
     assert record(compare_files(old, other, jobs=1)[0]) == by_facts(old, other)
 
@@ -662,7 +665,7 @@ def test_images_that_differ_in_notes_only_are_not_compared_by_function(name, tmp
     old = library(tmp_path / "old", data)
     new = library(tmp_path / "new", with_other(max(inside)))
     expected = by_facts(old, new)
-    monkeypatch.setattr("cubinspec.compare.builds.compare_images", None)
+    monkeypatch.setattr("cubinspec.compare.tasks.compare_images", None)
     found = compare_files(old, new, jobs=1)[0]
     assert record(found) == expected
     assert found.compared == len(cubin.functions)
@@ -705,7 +708,7 @@ def hashed(rng):
 @pytest.mark.parametrize("step", [64, 256, 1 << 16])
 def test_texts_are_the_same_line_by_line_or_as_a_whole(step, monkeypatch):
     """What counts of a text is defined as a whole; lines are looked at first."""
-    monkeypatch.setattr("cubinspec.compare.read._STEP", step)
+    monkeypatch.setattr("cubinspec.compare.texts._STEP", step)
     rng, equal = random.Random(step), 0
     for _ in range(1000):
         pool = [b"add r1;", b"// c", b"\t.loc 1 2", b'.file 1 "x"', b"", b"ab", b"a\rb", b"\x01"]
@@ -753,9 +756,9 @@ def test_a_function_that_another_image_has_now_is_matched(tmp_path, monkeypatch)
 
     def noted(item, arena):
         again.append(item)
-        return _again(item, arena)
+        return facts_again(item, arena)
 
-    monkeypatch.setattr("cubinspec.compare.builds._again", noted)
+    monkeypatch.setattr("cubinspec.compare.tasks.facts_again", noted)
     for one, other in ((old, new), (new, old)):
         found = compare_files(one, other)[0]
         assert record(found) == by_facts(one, other)
@@ -770,9 +773,9 @@ def test_an_image_that_cannot_be_read_again_is_one_no_more(tmp_path, monkeypatch
 
     def refused(item, arena):
         image, _ = item
-        return CubinError("broken") if str(image) == str(broken) else _again(item, arena)
+        return CubinError("broken") if str(image) == str(broken) else facts_again(item, arena)
 
-    monkeypatch.setattr("cubinspec.compare.builds._again", refused)
+    monkeypatch.setattr("cubinspec.compare.tasks.facts_again", refused)
     found, before, after = compare_files(old, new)
     assert len(before.faults) == 1
     assert not after.faults
@@ -811,9 +814,9 @@ def test_images_of_a_target_that_one_file_has_are_read_once(tmp_path, monkeypatc
 
     def noted(question, pair, arena):
         second.append(pair)
-        return _second(question, pair, arena)
+        return compare_or_outline(question, pair, arena)
 
-    monkeypatch.setattr("cubinspec.compare.builds._second", noted)
+    monkeypatch.setattr("cubinspec.compare.tasks.compare_or_outline", noted)
     assert record(compare_files(old, new)[0]) == expected[0]
     assert record(compare_files(new, old)[0]) == expected[1]
     assert not second

@@ -26,8 +26,9 @@ from unittest.mock import patch
 import yaml
 
 from cubinspec import Cubin, CubinError
-from cubinspec.compare.facts import ImageFacts, image_facts
+from cubinspec.compare.facts import ImageFacts
 from cubinspec.compare.fingerprint import LEVELS, of_function, of_image
+from cubinspec.compare.image_reader import image_facts
 from cubinspec_writer.yaml_form import from_yaml, load, to_yaml
 from cubinspec_writer.yaml_form.text import Document
 from tools.corpus.samples import CUBINS, RECIPES, Sample, Workshop, expand, side_by_side

@@ -18,10 +18,11 @@ from cubinspec.cli.options import (
 )
 from cubinspec.cli.output import report, write_output
 from cubinspec.cli.walking import MATCH, RELOCATABLE, said_nothing_fits, shown
-from cubinspec.compare.builds import Question, Side, compare_files
+from cubinspec.compare.builds import Side, compare_files
 from cubinspec.compare.changes import expanded, known_words
 from cubinspec.compare.diff import Difference
 from cubinspec.compare.render import markdown, record, text_lines
+from cubinspec.compare.tasks import Question
 from cubinspec.errors import FileAccessError
 from cubinspec.report.names import matcher, readable
 

@@ -9,32 +9,25 @@ from __future__ import annotations
 
 import functools
 import os
-from bisect import bisect_left, bisect_right
-from collections import Counter
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
-from math import log
 
+from cubinspec.compare import tasks
 from cubinspec.compare.diff import Difference, assembled, other_changes
-from cubinspec.compare.facts import ImageOutline, ImageReader, outlines_of
-from cubinspec.compare.match import Matches, match_images
-from cubinspec.compare.names import stable_name
-from cubinspec.compare.pairs import (
-    PairChanges,
-    compare_images,
-    compare_notes,
-    differ_in_notes_only,
-    read_symbols,
-)
-from cubinspec.compare.read import (
-    OtherFacts,
-    are_same_texts,
-    file_size,
-    head_digest,
+from cubinspec.compare.facts import ImageOutline
+from cubinspec.compare.likely import (
+    beside,
     known_bodies,
-    tail_digest,
-    text_digest,
+    likely_pairs,
+    of_like_size,
+    remove,
+    single,
+    target_of_most,
 )
+from cubinspec.compare.match import Matches, match_images
+from cubinspec.compare.pairs import PairChanges
+from cubinspec.compare.read import OtherFacts, file_size
+from cubinspec.compare.tasks import Question
 from cubinspec.containers import images
 from cubinspec.containers.arena import Arena
 from cubinspec.errors import CubinError
@@ -47,20 +40,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.compare.facts import FunctionFacts
+    from cubinspec.compare.likely import Pair
     from cubinspec.compare.match import Placed
+    from cubinspec.compare.tasks import Images, Reading
     from cubinspec.containers import Image
-    from cubinspec.model.cubin import Cubin
 
-    #: Numbers of an image in the old file and of one in the new file; ``None`` for none.
-    Pair = tuple[int | None, int | None]
     Step = Callable[[str, int], None]
-    #: What is known of the images of a file: of a cubin type, size and names, of others a digest.
-    Reading = tuple[str, int, list[str]] | str
-
-#: Images that are likely to be a pair are compared at once when this part of their names is common.
-_LEAST_COMMON = 0.1
-#: Images of two builds are likely to be a pair when both sizes, as logarithms, differ by less.
-_LIKE_SIZE = 0.03
 
 
 @dataclass(slots=True)
@@ -87,49 +72,6 @@ class Side:
     def is_empty(self) -> bool:
         """Whether nothing was found in it, not even something that cannot be read."""
         return not (self.images or self.others or self.faults or self.error)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is compared. It is sent to other processes.
-
-    Attributes:
-        properties: see :func:`cubinspec.compare.changes.expanded`.
-        pattern: of the names of functions, as commands take it; ``None``: all.
-        archs: targets that are wanted; ``None``: all.
-        relocatable: inputs of a device link, too, where its result is in the same file.
-        digests: whether digests of changed code are told; a text only says that it changed.
-    """
-
-    properties: frozenset[str] | None = None
-    pattern: str | None = None
-    archs: frozenset[str] | None = None
-    relocatable: bool = False
-    digests: bool = True
-
-    def wants(self, image: Image) -> bool:
-        """Whether an image is compared at all.
-
-        Raises:
-            CubinError: it is broken.
-        """
-        if image.error is not None:
-            raise image.error
-        arch = image.arch if image.kind == "cubin" else image.arch.replace("compute_", "sm_")
-        if image.error is not None:  # looking at the target shows what is broken
-            raise image.error
-        if self.archs is not None and arch not in self.archs:
-            return False
-        return image.kind != "cubin" or self.relocatable or not image.superseded
-
-    def compare(self, old: ImageReader, new: ImageReader) -> PairChanges:
-        """What differs between two images.
-
-        Raises:
-            CubinError: one of them is broken.
-        """
-        wants = matcher(self.pattern)
-        return compare_images(old, new, self.properties, wants, digests=self.digests)
 
 
 class Files:
@@ -165,7 +107,7 @@ class Files:
             self._listed[path] = list(images(path))
         return self._listed[path]
 
-    def pairs(self, numbers: list[Pair]) -> Iterator[tuple[Image | None, Image | None, Arena]]:
+    def pairs(self, numbers: list[Pair]) -> Iterator[Images]:
         """Pairs of images, and where to decompress the second."""
         arena = Arena()
         olds, news = map(self.images, self.paths)
@@ -293,21 +235,21 @@ class _Work:
             [(number, images[number]) for number in numbers if images[number].kind == "cubin"]
             for images, numbers in zip(listed, wanted, strict=True)
         ]
-        pairs: list[Pair] = _likely(cubins, self._known)
+        pairs: list[Pair] = likely_pairs(cubins, self._known)
         left = [
             {number: images[number] for number in numbers if number not in known}
             for images, numbers, known in zip(listed, wanted, self._known, strict=True)
         ]
-        _remove(left, pairs)
-        target = _target_of_most(left)
-        alike = _beside(_of_like_size(left, target), left)
-        _remove(left, alike)
-        guides = [pair for pair, image in _single(left) if image.arch == target]
-        _remove(left, guides)
+        remove(left, pairs)
+        target = target_of_most(left)
+        alike = beside(of_like_size(left, target), left)
+        remove(left, alike)
+        guides = [pair for pair, image in single(left) if image.arch == target]
+        remove(left, guides)
         self._read_pairs([*pairs, *alike, *guides], listed)
-        pairs = _beside(self._matched(guides, listed), left)
-        _remove(left, pairs)
-        self._read_pairs([*pairs, *[pair for pair, _ in _single(left)]], listed)
+        pairs = beside(self._matched(guides, listed), left)
+        remove(left, pairs)
+        self._read_pairs([*pairs, *[pair for pair, _ in single(left)]], listed)
         self._read_texts(listed)
 
     def _matched(self, guides: list[Pair], listed: list[list[Image]]) -> list[tuple[Image, Image]]:
@@ -327,7 +269,7 @@ class _Work:
 
     def _read_pairs(self, pairs: list[Pair], listed: list[list[Image]]) -> None:
         """Read the names of images, and compare two of a pair if they are alike."""
-        for pair, result in self._results(pairs, _first):
+        for pair, result in self._results(pairs, tasks.read_and_compare):
             readings, found = result
             for side, place in enumerate(pair):
                 if place is not None:
@@ -358,7 +300,7 @@ class _Work:
             if not len(olds) == len(news) == 1
             for pair in [*[(number, None) for number in olds], *[(None, number) for number in news]]
         ]
-        self._keep_bodies(several, listed, _tail)
+        self._keep_bodies(several, listed, tasks.digest_of_end)
         pairs: list[Pair] = []
         for olds, news in self._alike_texts():
             if len(olds) == len(news) == 1:
@@ -366,7 +308,7 @@ class _Work:
             else:
                 pairs += [(number, None) for number in olds]
                 pairs += [(None, number) for number in news]
-        self._keep_bodies(pairs, listed, _text)
+        self._keep_bodies(pairs, listed, tasks.digest_of_text)
 
     def _alike_texts(self) -> list[tuple[list[int], list[int]]]:
         """Images of both files that are no cubins and that nothing tells apart yet."""
@@ -442,7 +384,7 @@ class _Work:
         items = [(side, number, [*found]) for (side, number), found in wanted.items()]
         is_broken = False
         listing = functools.partial(self._files.some, items)
-        for at, result in self._run(listing, _again, _cost_of_one):
+        for at, result in self._run(listing, tasks.facts_again, _cost_of_one):
             side, number, places = items[at]
             if isinstance(result, CubinError):
                 self._faults[side][number] = result
@@ -476,7 +418,7 @@ class _Work:
             elif pair not in self._changes:
                 todo.append(pair)
         is_whole = True
-        for pair, (faults, result) in self._results(todo, _second):
+        for pair, (faults, result) in self._results(todo, tasks.compare_or_outline):
             for side, fault in enumerate(faults):
                 number = pair[side]
                 if fault is not None and number is not None:
@@ -527,7 +469,7 @@ def _nothing(text: str, count: int) -> None:
     """Tell nobody."""
 
 
-def _cost(pair: tuple[Image | None, Image | None, Arena]) -> int:
+def _cost(pair: Images) -> int:
     return sum(image.stored_size for image in pair[:2] if image is not None)
 
 
@@ -539,229 +481,3 @@ def _cost_of_one(item: tuple[Image, list[int]]) -> int:
 def _outline(image: Image, word: str, size: int, body: str, names: list[str]) -> ImageOutline:
     steps = [step.as_dict() for step in image.provenance]
     return ImageOutline(steps, str(image), image.arch, word, size, body, names)
-
-
-def _likely(
-    cubins: list[list[tuple[int, Image]]], known: tuple[dict[int, str], dict[int, str]]
-) -> list[Pair]:
-    """Pairs of images that are likely to belong together.
-
-    Images that both files have cut each file into runs; where two runs of one target are of the
-    same length, each image is paired with the one in its place.
-    """
-    runs: tuple[dict[Any, list[int]], dict[Any, list[int]]] = ({}, {})
-    for listed, bodies, found in zip(cubins, known, runs, strict=True):
-        before: dict[str, str] = {}
-        for number, image in listed:
-            if number in bodies:
-                before[image.arch] = bodies[number]
-            else:
-                found.setdefault((image.arch, before.get(image.arch)), []).append(number)
-    pairs: list[Pair] = []
-    for key, olds in runs[0].items():
-        news = runs[1].get(key, [])
-        if len(olds) == len(news):
-            pairs += zip(olds, news, strict=True)
-    return pairs
-
-
-def _single(left: list[dict[int, Image]]) -> list[tuple[Pair, Image]]:
-    """All images of both files, each as a pair without another."""
-    olds, news = left
-    return [
-        *[((number, None), image) for number, image in olds.items()],
-        *[((None, number), image) for number, image in news.items()],
-    ]
-
-
-def _remove(left: list[dict[int, Image]], pairs: list[Pair]) -> None:
-    for pair in pairs:
-        for numbered, number in zip(left, pair, strict=True):
-            if number is not None:
-                del numbered[number]
-
-
-def _target_of_most(left: list[dict[int, Image]]) -> str | None:
-    """The target for which both files have most cubins; ``None`` if they share none."""
-    counts = [
-        Counter(image.arch for image in images.values() if image.kind == "cubin") for images in left
-    ]
-    both = counts[0] & counts[1]
-    return max(both, key=both.__getitem__, default=None)
-
-
-def _of_like_size(left: list[dict[int, Image]], target: str | None) -> list[tuple[Image, Image]]:
-    """Pairs of compressed cubins for one target of nearly the same two sizes."""
-    olds, news = [
-        sorted(
-            (log(image.size), log(image.stored_size), number)
-            for number, image in images.items()
-            if (image.kind, image.arch) == ("cubin", target)
-            and image.compression != "none"
-            and image.size
-            and image.stored_size
-        )
-        for images in left
-    ]
-    places = [place for place, _, _ in news]
-    found = []
-    for size, stored, number in olds:
-        start = bisect_left(places, size - _LIKE_SIZE)
-        stop = bisect_right(places, size + _LIKE_SIZE)
-        found += [
-            (unlike, number, other)
-            for size_too, stored_too, other in news[start:stop]
-            if (unlike := abs(size - size_too) + abs(stored - stored_too)) < _LIKE_SIZE
-        ]
-    pairs: dict[int, int] = {}
-    taken: set[int] = set()
-    for _, one, other in sorted(found):
-        if one not in pairs and other not in taken:
-            pairs[one] = other
-            taken.add(other)
-    return [(left[0][one], left[1][other]) for one, other in pairs.items()]
-
-
-def _beside(matched: list[tuple[Image, Image]], left: list[dict[int, Image]]) -> list[Pair]:
-    """Pairs of cubins for one target that are alone for it beside two that belong together."""
-    homes = {one.provenance[:-1]: other.provenance[:-1] for one, other in matched}
-    places: list[dict[Any, list[int]]] = [{}, {}]
-    for side, numbered in enumerate(left):
-        for number, image in numbered.items():
-            home: Any = image.provenance[:-1]
-            if image.kind == "cubin" and (side == 1 or home in homes):
-                key = image.arch, homes[home] if side == 0 else home
-                places[side].setdefault(key, []).append(number)
-    olds, news = places
-    return [
-        (numbers[0], news[key][0])
-        for key, numbers in olds.items()
-        if len(numbers) == len(news.get(key, ())) == 1
-    ]
-
-
-def _first(
-    question: Question, pair: tuple[Image | None, Image | None, Arena], arena: Arena
-) -> tuple[list[Reading | CubinError | None], PairChanges | list[FunctionFacts] | None]:
-    """The names in one or two images, and what differs between them if they seem to be a pair.
-
-    Of one image its functions are told.
-    """
-    old, new, second = pair
-    readings: list[Reading | CubinError | None] = []
-    cubins: list[Cubin] = []
-    names: list[list[str]] = []
-    is_same = False
-    with ExitStack() as opened:
-        for image, memory in ((old, arena), (new, second)):
-            try:
-                if image is None:
-                    readings.append(None)
-                elif image.kind != "cubin":
-                    readings.append(head_digest(image, memory))
-                else:
-                    cubin = opened.enter_context(image.cubin(memory))
-                    is_same = bool(cubins) and differ_in_notes_only(cubins[0], cubin)
-                    # a pair is most likely compared, and then its functions are needed, too
-                    found = names[0] if is_same else cubin.functions.names
-                    readings.append((cubin.header.type_word, cubin.size, found))
-                    names.append(found)
-                    cubins.append(cubin)
-            except CubinError as error:
-                readings.append(error)
-        try:
-            if len(cubins) == 1 and None in pair:
-                return readings, outlines_of(cubins[0], names[0])
-            if len(cubins) != 2 or not _are_alike(*names):
-                return readings, None
-            if is_same:
-                one, other = cubins
-                return readings, compare_notes(one, other, matcher(question.pattern))
-            return readings, question.compare(*map(ImageReader, cubins, names))
-        except CubinError:  # the second pass finds out which of them is broken
-            return readings, None
-
-
-def _are_alike(old: list[str], new: list[str]) -> bool:
-    """Whether two images seem to be a pair; one without functions may be anybody's counterpart."""
-    if not old or not new or old == new:
-        return True
-    one, other = set(old), set(new)
-    if len(one & other) >= _LEAST_COMMON * max(len(one), len(other)):
-        return True
-    one, other = set(map(stable_name, old)), set(map(stable_name, new))
-    return len(one & other) >= _LEAST_COMMON * max(len(one), len(other))
-
-
-def _tail(
-    question: Question, pair: tuple[Image | None, Image | None, Arena], arena: Arena
-) -> tuple[str, str]:
-    """A digest of the last lines of an image that is no cubin."""
-    old, new, _ = pair
-    body = "".join(tail_digest(image, arena) for image in (old, new) if image is not None)
-    return body, body
-
-
-def _text(
-    question: Question, pair: tuple[Image | None, Image | None, Arena], arena: Arena
-) -> tuple[str, str]:
-    """A digest of an image that is no cubin; of two, values that are equal if the texts are."""
-    old, new, second = pair
-    if old is not None and new is not None:
-        place = f"old {old}"
-        return place, place if are_same_texts(old, new, arena, second) else f"new {new}"
-    body = "".join(text_digest(image, arena) for image in (old, new) if image is not None)
-    return body, body
-
-
-def _second(
-    question: Question, pair: tuple[Image | None, Image | None, Arena], arena: Arena
-) -> tuple[list[CubinError | None], PairChanges | list[FunctionFacts] | None]:
-    """What differs between two images, or all functions of one; and what is broken in them."""
-    old, new, second = pair
-    faults: list[CubinError | None] = [None, None]
-    readers: dict[int, ImageReader] = {}
-    with ExitStack() as opened:
-        for side, (image, memory) in enumerate(((old, arena), (new, second))):
-            if image is not None:
-                try:
-                    readers[side] = ImageReader(opened.enter_context(image.cubin(memory)))
-                except CubinError as error:
-                    faults[side] = error
-        if any(faults):
-            return faults, None
-        try:
-            if len(readers) == 2:
-                return faults, question.compare(*readers.values())
-            (reader,) = readers.values()
-            return faults, outlines_of(reader.cubin, reader.names, None, reader)
-        except CubinError:
-            for side, reader in readers.items():
-                faults[side] = _fault(reader)
-            if not any(faults):
-                raise
-            return faults, None
-
-
-def _again(item: tuple[Image, list[int]], arena: Arena) -> list[FunctionFacts] | CubinError:
-    """Some functions of an image; what is broken in it."""
-    image, places = item
-    try:
-        with image.cubin(arena) as cubin:
-            reader = ImageReader(cubin, [])  # names of the few are read with them
-            return [reader.facts_of(reader.functions[place]) for place in places]
-    except CubinError as error:
-        return error
-
-
-def _fault(reader: ImageReader) -> CubinError | None:
-    """What is broken in an image."""
-    try:
-        for function in reader.functions:
-            reader.facts_of(function)
-        reader.values()
-        reader.noise()
-        read_symbols(reader)
-    except CubinError as error:
-        return error
-    return None

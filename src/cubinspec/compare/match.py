@@ -16,7 +16,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from cubinspec.compare.facts import READ
+from cubinspec.compare.facts import PLACES
 from cubinspec.compare.names import base_name, likeness, stable_name, words_of
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ LEAST_LIKENESS = 0.5
 #: Leftovers of one base name that are compared each with each.
 _MOST_COMPARED = 400
 #: Where the size and the digest of code are among the facts of a function.
-_CODE_SIZE, _CODE = READ.index("code_size"), READ.index("code")
+_CODE_SIZE, _CODE = PLACES["code_size"], PLACES["code"]
 #: Groups of such names of which the pairs are kept.
 _KEPT_GROUPS = 1 << 12
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cubinspec.compare.builds import Question, compare_files
+from cubinspec.compare.builds import compare_files
 from cubinspec.compare.render import (
     brief,
     change_text,
@@ -13,6 +13,7 @@ from cubinspec.compare.render import (
     summary,
     way_to,
 )
+from cubinspec.compare.tasks import Question
 from cubinspec.errors import NotCubinError
 from cubinspec.page.document import SCHEMA
 from cubinspec.page.html import html, title_of
@@ -41,7 +42,7 @@ def compared(
     """The difference of two files, and what could not be read of the old one.
 
     Args:
-        archs, relocatable: see :class:`cubinspec.compare.builds.Question`.
+        archs, relocatable: see :class:`cubinspec.compare.tasks.Question`.
         jobs, step: see :func:`cubinspec.compare.builds.compare_files`.
 
     Raises:
