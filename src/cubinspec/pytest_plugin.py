@@ -13,14 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cubinspec.compare.budget import (
-    budget_text,
-    check_budget,
-    init_budget,
-    parse_budget,
-    update_budget,
-    with_unread,
-)
+from cubinspec.compare.budget import check_budget, with_unread
+from cubinspec.compare.budget_edit import init_budget, update_budget
+from cubinspec.compare.budget_file import budget_text, parse_budget
 from cubinspec.compare.findings import message
 from cubinspec.compare.read import read_facts
 from cubinspec.errors import CubinError
@@ -80,7 +75,11 @@ def cubin_budget(request: pytest.FixtureRequest) -> Callable[..., None]:
             raise pytest.fail.Exception(f"{error}{hint}", pytrace=False) from None
         findings = with_unread(check_budget(found, images, datetime.date.today()), faults)
         if update:
-            write_file(str(place), update_budget(found, findings, images).encode())
+            try:
+                text = update_budget(found, findings, images)
+            except CubinError as error:
+                raise pytest.fail.Exception(str(error), pytrace=False) from None
+            write_file(str(place), text.encode())
             return
         allowed = frozenset(allow)
         lines = [

@@ -9,6 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,12 +22,11 @@ import cubinspec
 from cubinspec.cli import main
 from cubinspec.compare.budget import (
     KINDS,
-    PROPERTIES,
     STATUSES,
-    BudgetError,
     check_budget,
-    parse_budget,
 )
+from cubinspec.compare.budget_edit import update_budget
+from cubinspec.compare.budget_file import PROPERTIES, BudgetError, parse_budget
 from cubinspec.compare.lint import LINT_RULES
 from cubinspec.compare.read import read_facts
 from cubinspec.containers.fatbin_write import container, entry_for
@@ -122,6 +123,53 @@ def test_update_keeps_what_people_wrote(budget, capsys):
     assert 'name = "void"' not in new
     assert 'name = "empty"' in new
     assert main(["budget", "check", str(KERNELS), "--budget", str(budget)]) == 0
+
+
+def test_update_takes_out_an_entry_and_nothing_beside_it(tmp_path, capsys):
+    """What stands between entries, and the table of rules, belongs to none of them."""
+    file = tmp_path / "kernels.toml"
+    file.write_text(
+        '# first\n[[kernel]]\n# of a\nname = "a"\n  stack = 4  # a\n\n# second\n[[kernel]]\n'
+        'name = "empty"\n  "registers" = 0x9\n# third\n\n[[kernel]]\nname = "b"\n'
+        'reason = """x\n# y"""\n\n# rules\n[lint]\nrules = ["spills"]\n# end\n'
+    )
+    assert main(["budget", "update", str(KERNELS), "--budget", str(file)]) == 0
+    kept, _, new = file.read_text().partition("# end\n")
+    assert kept == (
+        '# first\n# second\n[[kernel]]\nname = "empty"\n  "registers" = 4\n# third\n\n'
+        '# rules\n[lint]\nrules = ["spills"]\n'
+    )
+    assert new.count("[[kernel]]") == len(read_facts(str(KERNELS)).images[0].kernels) - 1
+    assert main(["budget", "check", str(KERNELS), "--budget", str(file)]) == 0
+
+
+def test_update_refuses_what_it_cannot_write(tmp_path, capsys):
+    file = tmp_path / "kernels.toml"
+    text = '[[kernel]]\nname = "empty"\n"\\u0072egisters" = 9\n'
+    file.write_text(text)
+    assert main(["budget", "update", str(KERNELS), "--budget", str(file)]) == 2
+    assert "line 1, column 1: registers: it is 9 and should be 4" in capsys.readouterr().err
+    assert file.read_text() == text
+
+
+def test_a_large_budget_takes_no_longer_for_each_of_its_entries(budget):
+    """Each entry was once compared with each kernel, and each line with each entry."""
+    (image,) = read_facts(str(KERNELS)).images
+    kernel, *_ = image.kernels
+    count = 5000
+    image.functions = [replace(kernel, name=f"_Z5k{at:05}v") for at in range(count)]
+    text = "".join(
+        f'[[kernel]]\nname = "_Z5{letter}{at:05}v"\nregisters = 200\n\n'
+        for at in range(count)
+        for letter in "kg"
+    )
+    start = time.process_time()
+    found = parse_budget(text, "kernels.toml")
+    findings = check_budget(found, [image], TODAY)
+    new = update_budget(found, findings, [image])
+    assert time.process_time() - start < 20  # minutes, when it was so
+    assert [f.kind for f in findings].count("gone") == count
+    assert new.count("registers = 5\n") == new.count("[[kernel]]") == count
 
 
 def test_a_budget_is_checked_for_one_target(tmp_path):
@@ -250,12 +298,19 @@ def test_every_rule_of_a_library(rule, tmp_path):
         ("[lint]\nrules = 3\n", 2, 1, "no list of texts"),
         ('[lint]\nrules = ["weak"]\n', 2, 1, "weak-kernel"),
         ("[lint]\nrule = []\n", 2, 1, "'rule' is not known"),
+        ('[[kernel]]\nname = "a"\n  stack = true\n', 3, 3, "True is no size"),
+        ('[[kernel]]\nstack = 3\n[[kernel]]\nname = "a"\n', 1, 1, "name: it is missing"),
+        ('[[kernel]]\nname = "a"\narch = 90\n', 3, 1, "arch: it is no text"),
+        ("[[kernel]]\nname = x\n", 2, 8, "Invalid value"),
+        ('[[kernel]]\nname = """a\n\n', 4, 1, "(expected TOML)"),
     ],
 )
 def test_a_bad_budget_is_told_with_line_and_column(text, line, column, message, tmp_path, capsys):
     with pytest.raises(BudgetError) as caught:
         parse_budget(text, "kernels.toml")
-    assert f"line {line}, column {column}" in str(caught.value)
+    assert str(caught.value).startswith(f"kernels.toml: line {line}, column {column}: ")
+    assert str(caught.value).count("line ") == 1
+    assert "--match" not in str(caught.value)
     assert message in str(caught.value)
     file = tmp_path / "kernels.toml"
     file.write_text(text)
@@ -303,6 +358,22 @@ def test_reports(budget, tmp_path, capsys):
     records = json.loads(capsys.readouterr().out)
     schema = Path(cubinspec.__file__).with_name("schema") / "budget.schema.json"
     Draft202012Validator(json.loads(schema.read_text())).validate(records)
+
+
+def test_reports_fail_nothing_that_is_allowed(budget, tmp_path, capsys):
+    text = budget.read_text().replace("registers = 4\n", "registers = 3\n", 1)
+    budget.write_text(text.replace('name = "empty"', 'name = "void"'))
+    sarif, junit = tmp_path / "out.sarif", tmp_path / "out.xml"
+    words = ["budget", "check", str(KERNELS), "--budget", str(budget), "--allow", "new,gone"]
+    assert main([*words, "--sarif-out", str(sarif), "--junit-out", str(junit), "--github"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(line.split()[0] for line in lines) == ["::error", "::notice", "::notice"]
+    results = json.loads(sarif.read_text())["runs"][0]["results"]
+    levels = {result["ruleId"]: result["level"] for result in results}
+    assert levels == {"budget/worse": "error", "budget/gone": "note", "budget/new": "note"}
+    suite = ElementTree.fromstring(junit.read_text())
+    assert [suite.get(word) for word in ("tests", "failures", "errors", "skipped")] == [*"3102"]
+    assert len(suite.findall("testcase/skipped")) == 2
 
 
 def test_what_cannot_be_read_is_a_row_and_the_rest_is_checked(budget, tmp_path, capsys):

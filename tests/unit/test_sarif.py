@@ -13,8 +13,9 @@ import jsonschema
 import pytest
 
 from cubinspec.cli import main
-from cubinspec.compare.budget import KINDS, LINT, UNREAD, Budget
+from cubinspec.compare.budget import KINDS, LINT, UNREAD
 from cubinspec.compare.budget import Finding as BudgetFinding
+from cubinspec.compare.budget_file import Budget
 from cubinspec.compare.findings import rule_texts
 from cubinspec.compare.findings import sarif as budget_sarif
 from cubinspec.compare.lint import LINT_RULES

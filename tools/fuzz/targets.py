@@ -19,7 +19,7 @@ from zlib import crc32
 
 from cubinspec import Cubin
 from cubinspec.cli import main as cubinspec
-from cubinspec.compare.budget import parse_budget
+from cubinspec.compare.budget_file import parse_budget
 from cubinspec.containers import images
 from cubinspec.containers.arena import Arena
 from cubinspec.errors import CubinError

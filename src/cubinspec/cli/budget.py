@@ -17,16 +17,13 @@ from cubinspec.compare.budget import (
     KINDS,
     LINT,
     UNREAD,
-    Budget,
     Finding,
-    budget_text,
     check_budget,
     exit_status,
-    init_budget,
-    parse_budget,
-    update_budget,
     with_unread,
 )
+from cubinspec.compare.budget_edit import init_budget, update_budget
+from cubinspec.compare.budget_file import Budget, BudgetError, budget_text, parse_budget
 from cubinspec.compare.findings import github_lines, junit, message, sarif
 from cubinspec.compare.read import read_facts
 from cubinspec.errors import CubinError, FileAccessError
@@ -85,10 +82,15 @@ def run(arguments: Arguments) -> int:
     today, targets = datetime.date.today(), cubin_targets(arguments)
     findings = with_unread(check_budget(budget, images, today, targets), faults)
     if action == "update":
-        write_output(file, update_budget(budget, findings, images, targets).encode())
+        try:
+            text = update_budget(budget, findings, images, targets)
+        except BudgetError as error:
+            report(error)
+            return _NOT_USABLE
+        write_output(file, text.encode())
         print(f"{shown(file)}: {_counts(findings)}")
         return 0
-    _show(arguments, budget, findings, images)
+    _show(arguments, budget, findings, images, allowed)
     return exit_status(findings, allowed)
 
 
@@ -121,7 +123,11 @@ def _images(arguments: Arguments, paths: list[str]) -> tuple[list[ImageFacts], l
 
 
 def _show(
-    arguments: Arguments, budget: Budget, findings: list[Finding], images: list[ImageFacts]
+    arguments: Arguments,
+    budget: Budget,
+    findings: list[Finding],
+    images: list[ImageFacts],
+    allowed: frozenset[str],
 ) -> None:
     out = arguments.value("--sarif-out")
     if out is not None:
@@ -129,12 +135,14 @@ def _show(
 
         from cubinspec import __version__
 
-        text = json.dumps(sarif(findings, budget, __version__), indent=2, ensure_ascii=False)
+        log = sarif(findings, budget, __version__, allowed)
+        text = json.dumps(log, indent=2, ensure_ascii=False)
         write_output(out, text.encode("utf-8", "backslashreplace") + b"\n")
     out = arguments.value("--junit-out")
     if out is not None:
         kernels = sum(len(image.kernels) for image in images)
-        write_output(out, junit(findings, budget, kernels).encode("utf-8", "backslashreplace"))
+        text = junit(findings, budget, kernels, allowed)
+        write_output(out, text.encode("utf-8", "backslashreplace"))
     if arguments.wants_json:
         from cubinspec.cli.json_output import Records
 
@@ -142,7 +150,7 @@ def _show(
             for finding in findings:
                 records.add({"budget": budget.file, **finding.as_dict()})
     elif arguments.flag("--github"):
-        print("\n".join(map(shown, github_lines(findings, budget))))
+        print("\n".join(map(shown, github_lines(findings, budget, allowed))))
     elif not arguments.streams:
         for finding in sorted(findings, key=lambda f: (UNREAD, *KINDS).index(f.kind)):
             rule = f"  [{finding.property}]" if finding.kind == LINT else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from cubinspec.compare.budget import KINDS, UNREAD, Budget, Finding
+from cubinspec.compare.budget import KINDS, UNREAD
 from cubinspec.compare.digest import digest
 from cubinspec.compare.lint import LINT_RULES
 from cubinspec.compare.names import stable_name
@@ -16,6 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
+
+    from cubinspec.compare.budget import Finding
+    from cubinspec.compare.budget_file import Budget
 
 #: What each kind of finding means.
 MEANINGS = {
@@ -52,8 +55,24 @@ def rule_texts() -> dict[str, str]:
     }
 
 
-def sarif(findings: Iterable[Finding], budget: Budget, version: str) -> dict[str, Any]:
-    """SARIF 2.1.0; every result points into the budget file, with a line."""
+def _level(finding: Finding, allowed: frozenset[str]) -> str:
+    """How grave a finding is, in the words of SARIF; one that is allowed fails nothing."""
+    if finding.kind in allowed:
+        return "note"
+    return _LEVELS.get(finding.kind, "error")
+
+
+def sarif(
+    findings: Iterable[Finding],
+    budget: Budget,
+    version: str,
+    allowed: frozenset[str] = frozenset(),
+) -> dict[str, Any]:
+    """SARIF 2.1.0; every result points into the budget file, with a line.
+
+    Args:
+        allowed: kinds of findings that are no fault.
+    """
     texts = rule_texts()
     index = {rule: number for number, rule in enumerate(texts)}
     rules = [
@@ -69,7 +88,7 @@ def sarif(findings: Iterable[Finding], budget: Budget, version: str) -> dict[str
         {
             "ruleId": rule_of(finding),
             "ruleIndex": index[rule_of(finding)],
-            "level": _LEVELS.get(finding.kind, "error"),
+            "level": _level(finding, allowed),
             "message": {"text": message(finding)},
             "locations": [
                 {
@@ -93,19 +112,31 @@ def _identity(finding: Finding) -> str:
     return digest("\0".join(words).encode("utf-8", "surrogateescape"))
 
 
-def junit(findings: Iterable[Finding], budget: Budget, kernels: int) -> str:
-    """JUnit XML: one failed test per finding, one that passes when there is none."""
+def junit(
+    findings: Iterable[Finding],
+    budget: Budget,
+    kernels: int,
+    allowed: frozenset[str] = frozenset(),
+) -> str:
+    """JUnit XML: one failed test per finding, one that passes when there is none.
+
+    Args:
+        kernels: how many were checked.
+        allowed: kinds of findings that are no fault; their tests are skipped.
+    """
     items = list(findings)
     suite = ElementTree.Element("testsuite", name=f"cubinspec budget {escaped(budget.file)}")
     suite.set("tests", str(max(1, len(items))))
-    errors = sum(finding.kind == UNREAD for finding in items)
-    suite.set("failures", str(len(items) - errors))
-    suite.set("errors", str(errors))
-    for finding in items:
+    words = [_outcome(finding, allowed) for finding in items]
+    suite.set("failures", str(words.count("failure")))
+    suite.set("errors", str(words.count("error")))
+    suite.set("skipped", str(words.count("skipped")))
+    for finding, word in zip(items, words, strict=True):
         name = f"{rule_of(finding)} {escaped(finding.name)} {finding.arch} {finding.property}"
         case = ElementTree.SubElement(suite, "testcase", classname="budget", name=name.strip())
-        word = "error" if finding.kind == UNREAD else "failure"
-        fault = ElementTree.SubElement(case, word, type=finding.kind, message=message(finding))
+        fault = ElementTree.SubElement(case, word, message=message(finding))
+        if word != "skipped":
+            fault.set("type", finding.kind)
         fault.text = f"{escaped(budget.file)}:{finding.line}"
     if not items:
         name = f"{kernels} kernels are as budgeted"
@@ -116,11 +147,24 @@ def junit(findings: Iterable[Finding], budget: Budget, kernels: int) -> str:
     )
 
 
-def github_lines(findings: Iterable[Finding], budget: Budget) -> list[str]:
-    """Lines that GitHub shows beside the budget file in a pull request."""
+def _outcome(finding: Finding, allowed: frozenset[str]) -> str:
+    """What JUnit calls a finding."""
+    if finding.kind == UNREAD:
+        return "error"
+    return "skipped" if finding.kind in allowed else "failure"
+
+
+def github_lines(
+    findings: Iterable[Finding], budget: Budget, allowed: frozenset[str] = frozenset()
+) -> list[str]:
+    """Lines that GitHub shows beside the budget file in a pull request.
+
+    Args:
+        allowed: kinds of findings that are no fault.
+    """
     words = {"error": "error", "warning": "warning", "note": "notice"}
     return [
-        f"::{words[_LEVELS.get(finding.kind, 'error')]} file={_property(budget.file)},"
+        f"::{words[_level(finding, allowed)]} file={_property(budget.file)},"
         f"line={finding.line},title={_property(rule_of(finding))}::{_data(message(finding))}"
         for finding in findings
     ]
