@@ -32,7 +32,7 @@ from cubinspec.containers import images
 from cubinspec.containers.arena import Arena
 from cubinspec.errors import CubinError
 from cubinspec.report.names import matcher
-from cubinspec.scan.parallel import MIN_PARALLEL_BYTES, usable_cores, work_on
+from cubinspec.scan.parallel import usable_cores, work_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from cubinspec.containers import Image
 
     Step = Callable[[str, int], None]
+
+#: Images of fewer bytes, as they are stored, are read by one process.
+_MIN_SHARED_BYTES = 16 << 20
 
 
 @dataclass(slots=True)
@@ -450,7 +453,7 @@ class _Work:
         jobs = self._jobs
         if jobs is None:
             size = sum(map(cost, listing()))
-            jobs = usable_cores() if size >= MIN_PARALLEL_BYTES else 1
+            jobs = usable_cores() if size >= _MIN_SHARED_BYTES else 1
         for number, result, error in work_on((listing, work, cost), jobs, self._step):
             if error is not None:
                 raise error
