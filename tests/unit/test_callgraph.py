@@ -17,6 +17,7 @@ from cubinspec.report.callgraph import JoinedCalls, Node, call_graph
 from cubinspec.report.callgraph_text import dot_text, drawing, tree_lines
 from cubinspec.report.layered import Arrow, Box, Layout, rows_of
 from cubinspec.report.stack import INDIRECT, RECURSION
+from cubinspec_writer.yaml_form import from_yaml, to_yaml
 
 DATA = Path(__file__).parents[1] / "data" / "cubins"
 SAMPLES = sorted(DATA.glob("*.cubin"))
@@ -72,6 +73,27 @@ def test_files_are_joined_by_name():
     assert len(joined.nodes) > len(apart.nodes)
     # local functions stay apart, all others are the same
     assert len(twice.nodes) == len(apart.nodes) + 1
+
+
+def test_of_several_copies_one_counts_and_calls(tmp_path):
+    """The strong one, else the first; what the others call, nobody calls."""
+    text = to_yaml(REL.read_bytes())
+    weak = text.replace("weak_leaf, bind: STB_WEAK", "weak_leaf, bind: STB_GLOBAL")
+    weak = weak.replace("{symbol: direct", "{symbol: direct, bind: STB_WEAK", 1)
+    weak = weak.replace("{function: direct, registers: 24}", "{function: direct, registers: 32}")
+    assert weak.count("STB_WEAK") == text.count("STB_WEAK")
+    first, second = tmp_path / "weak.cubin", tmp_path / "strong.cubin"
+    first.write_bytes(from_yaml(weak))
+    second.write_bytes(from_yaml(text))
+    for paths in (first, second), (second, first):
+        graph = call_graph(map(cubinspec.Cubin.open, paths))
+        by_name = {node.name: node for node in graph.nodes if node.name != "local_leaf"}
+        assert by_name["direct"].registers == 24
+        assert by_name["direct"].file == str(second)
+        assert by_name["weak_leaf"].file == str(first)
+        assert by_name["never_returns"].file == str(paths[0])
+        callees = [node.name for node in by_name["never_returns"].callees()]
+        assert callees == ["local_leaf"]
 
 
 def test_an_external_function_is_found_in_another_file():

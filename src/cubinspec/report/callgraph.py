@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cubinspec.report import stack
-from cubinspec_generated.codes import ST_BIND_SHIFT, STB_LOCAL
+from cubinspec_generated.codes import ST_BIND_SHIFT, STB_LOCAL, STB_WEAK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -210,77 +210,102 @@ def call_graph(cubins: Iterable[Cubin]) -> JoinedCalls:
 
 
 class _Joined:
-    """Collects nodes and edges of several cubins."""
+    """Collects nodes and edges of several cubins.
+
+    Attributes:
+        nodes: all functions.
+        globals: those that other files can name.
+        owners: function -> the cubin whose copy of it counts.
+    """
 
     def __init__(self) -> None:
         self.nodes: dict[Node, None] = {}
         self.globals: dict[str, Node] = {}
-        self.taken: dict[str, dict[Node, None]] = {}
-        self.indirect: list[tuple[Node, str]] = []
+        self.owners: dict[Node, _Part] = {}
+        self._parts: list[tuple[Cubin, _Part]] = []
+        self._taken: dict[str, dict[Node, None]] = {}
+        self._indirect: list[tuple[Node, str]] = []
 
     def add(self, cubin: Cubin) -> None:
-        """Add the functions and calls of a cubin."""
+        """Add the functions of a cubin."""
         functions = cubin.functions
         symbols = functions[0].table.symbols if functions else None
-        found = _Resolver(self, symbols, EXTERNAL if cubin.header.is_relocatable else SYSTEM)
+        part = _Part(self, symbols, EXTERNAL if cubin.header.is_relocatable else SYSTEM)
         for function in functions:
-            found.define(function)
-        _hold(functions, found)
-        graph = cubin.callgraph
-        if graph is not None:
-            self._add_calls(graph, found)
+            part.define(function)
+        self._parts.append((cubin, part))
 
-    def _add_calls(self, graph: CallGraph, found: _Resolver) -> None:
+    def finish(self) -> JoinedCalls:
+        """Add the calls, now that it is known which copy of each function counts."""
+        for cubin, part in self._parts:
+            _hold(cubin.functions, part)
+            if cubin.callgraph is not None:
+                self._add_calls(cubin.callgraph, part)
+        for node, signature in self._indirect:
+            for callee in self._taken.get(signature, ()):
+                node.link(MAY_CALL, callee)
+        return JoinedCalls(list(self.nodes))
+
+    def _add_calls(self, graph: CallGraph, part: _Part) -> None:
         def link(kind: str, edges: list[Edge]) -> None:
             for edge in edges:
-                caller = found.node(edge.symbols, edge.caller_index)
-                caller.link(kind, found.node(edge.symbols, edge.callee_index))
+                caller = part.node(edge.symbols, edge.caller_index)
+                part.link(caller, kind, part.node(edge.symbols, edge.callee_index))
 
         link(CALLS, graph.calls)
         link(REFERS, graph.references)
         for taken in graph.address_taken:
-            node = found.node(taken.symbols, taken.symbol_index)
-            self.taken.setdefault(taken.signature, {})[node] = None
+            node = part.node(taken.symbols, taken.symbol_index)
+            self._taken.setdefault(taken.signature, {})[node] = None
         for call in graph.indirect_calls:
-            node = found.node(call.symbols, call.symbol_index)
-            if call.signature not in node.signatures:
-                node.signatures.append(call.signature)
-            self.indirect.append((node, call.signature))
-
-    def finish(self) -> JoinedCalls:
-        """Follow the pointers, now that all files are known."""
-        for node, signature in self.indirect:
-            for callee in self.taken.get(signature, ()):
-                node.link(MAY_CALL, callee)
-        return JoinedCalls(list(self.nodes))
+            node = part.node(call.symbols, call.symbol_index)
+            if part.counts(node):
+                if call.signature not in node.signatures:
+                    node.signatures.append(call.signature)
+                self._indirect.append((node, call.signature))
 
 
-class _Resolver:
-    """Finds the node of a symbol of one cubin."""
+class _Part:
+    """One of the cubins: finds the nodes of its symbols."""
 
     def __init__(self, joined: _Joined, symbols: SymbolList | None, missing: str) -> None:
         self._missing = missing
         self._joined = joined
         self._symbols = symbols
         self._by_index: dict[int, Node] = {}
+        #: Functions that another file may define again, and then that definition counts.
+        self._weak: set[Node] = set()
 
     def define(self, function: Function) -> None:
         """Make the node of a function, or complete one that others have named before."""
         _, info, _, _, _, _ = function.row
-        joined = self._joined
-        node = None if info >> ST_BIND_SHIFT == STB_LOCAL else joined.globals.get(function.name)
+        joined, binding = self._joined, info >> ST_BIND_SHIFT
+        node = None if binding == STB_LOCAL else joined.globals.get(function.name)
         if node is None:
             node = Node(function.name, function.kind)
             joined.nodes[node] = None
-            if info >> ST_BIND_SHIFT != STB_LOCAL:
+            if binding != STB_LOCAL:
                 joined.globals[function.name] = node
         self._by_index[function.symbol_index] = node
-        if node.file:  # another copy of a weak function
+        owner = joined.owners.get(node)
+        if owner is not None and (binding == STB_WEAK or node not in owner._weak):
             return
+        if binding == STB_WEAK:
+            self._weak.add(node)
+        joined.owners[node] = self
         node.kind, node.file = function.kind, function.file
         node.registers, node.barriers = function.registers, function.barriers
         node.frame = function.frame_size
         node.stated = None if function.min_stack_size is None else function.stack
+
+    def counts(self, node: Node) -> bool:
+        """Whether no other cubin has the copy of a function that counts."""
+        return self._joined.owners.get(node, self) is self
+
+    def link(self, node: Node, kind: str, other: Node) -> None:
+        """Add an edge; what a copy calls that does not count, nobody calls."""
+        if self.counts(node):
+            node.link(kind, other)
 
     def node(self, symbols: SymbolList, index: int) -> Node:
         """The node of a symbol; one that is no function of the file is external."""
@@ -301,7 +326,7 @@ class _Resolver:
         return node
 
 
-def _hold(functions: Iterable[Function], found: _Resolver) -> None:
+def _hold(functions: Iterable[Function], part: _Part) -> None:
     """Functions that lie in the code of another one: ptxas puts the copies of callees there."""
     owners: dict[int, Function] = {}
     inner: list[Function] = []
@@ -315,8 +340,8 @@ def _hold(functions: Iterable[Function], found: _Resolver) -> None:
         # one at the same place is an alias, whose calls the file lists
         if owner is not None and owner.code_offset != function.code_offset:
             symbols = function.table.symbols
-            holder = found.node(symbols, owner.symbol_index)
-            holder.link(HOLDS, found.node(symbols, function.symbol_index))
+            holder = part.node(symbols, owner.symbol_index)
+            part.link(holder, HOLDS, part.node(symbols, function.symbol_index))
 
 
 def graph_record(calls: JoinedCalls) -> dict[str, Any]:
