@@ -297,24 +297,27 @@ function sizeCard(data, row) {
   return pieces.length ? card("Where its bytes go", ...kindBar(pieces, [...data.own.keys()])) : null;
 }
 
+/** Kinds of edges, seen from the function that they lead to. */
+const BY = { "may call": "may be called by", holds: "lies in", "refers to": "is referred to by" };
+
 function callsCard(data, row) {
   const place = data.callsAt.get(row);
   if (!place) return null;
   const graph = data.calls[place.graph];
   const drawing = graph.drawn.find((one) => one.root === place.node);
-  const names = (ends) => el("ul", { class: "change-list" }, ends.map(([node, kind]) => {
+  const names = (ends, said) => el("ul", { class: "change-list" }, ends.map(([node, kind]) => {
     const number = graph.names[node];
     const target = graph.functions[node];
     const text = data.readable[number] ?? data.names[number];
-    return el("li", { class: "wrap" }, kind === "calls" ? "" : el("span", { class: "dim" }, `${kind} `),
+    return el("li", { class: "wrap" }, kind === "calls" ? "" : el("span", { class: "dim" }, `${said[kind] ?? kind} `),
       target === null ? text : link(text, `#function/${target}`),
       el("span", { class: "dim" }, `  ${graph.facts[node]}`));
   }));
   const below = graph.edges.filter(([from]) => from === place.node).map(([, to, kind]) => [to, kind]);
   const above = graph.edges.filter(([, to]) => to === place.node).map(([from, , kind]) => [from, kind]);
   return wideCard("Calls", drawing ? callsPicture(data, graph, drawing) : null,
-    below.length ? el("div", {}, el("h3", {}, "What it calls"), names(below)) : null,
-    above.length ? el("div", {}, el("h3", {}, "What calls it"), names(above)) : null);
+    below.length ? el("div", {}, el("h3", {}, "What it calls"), names(below, {})) : null,
+    above.length ? el("div", {}, el("h3", {}, "What calls it"), names(above, BY)) : null);
 }
 
 function attributesCard(data, row) {
