@@ -16,8 +16,10 @@ from cubinspec.cli import main
 from cubinspec.report.callgraph import JoinedCalls, Node, call_graph
 from cubinspec.report.callgraph_text import dot_text, drawing, tree_lines
 from cubinspec.report.layered import Arrow, Box, Layout, rows_of
+from cubinspec.report.names import escaped
 from cubinspec.report.stack import INDIRECT, RECURSION
 from cubinspec_writer.yaml_form import from_yaml, to_yaml
+from tests.unit.page_kit import HOSTILE, hostile_cubin
 
 DATA = Path(__file__).parents[1] / "data" / "cubins"
 SAMPLES = sorted(DATA.glob("*.cubin"))
@@ -146,6 +148,23 @@ def test_hostile_names_are_text():
     assert "<script>" not in drawing([("", graph)])
     ElementTree.fromstring(drawing([("", graph)]))
     assert '\\"]; evil [' in dot_text([("", graph)])
+
+
+def test_pictures_hold_names_that_no_page_can_show(tmp_path):
+    """XML knows no control characters, and marks of direction would turn what stands around."""
+    cubin, out = tmp_path / "h.cubin", tmp_path / "out"
+    cubin.write_bytes(hostile_cubin())
+    assert main(["callgraph", str(cubin), "--svg", str(out)]) == 0
+    titles = [each.text for each in ElementTree.parse(out).iter() if each.tag.endswith("}title")]
+    assert titles[: len(HOSTILE)] == [escaped(name) for name in HOSTILE]
+    assert main(["occupancy", str(cubin), "--svg", str(out)]) == 0
+    texts = "".join(ElementTree.parse(out).getroot().itertext())
+    assert all(escaped(name) in texts for name in HOSTILE)
+    node = Node("a\x07\u202e\udce9", "kernel", signatures=["#"])
+    graph = JoinedCalls([node])
+    assert r"a\x07\u202e\xe9" in drawing([("", graph)])
+    assert r'tooltip="a\\x07\\u202e\\xe9"' in dot_text([("", graph)])
+    assert dot_text([("", graph)]).replace("\n", "").isprintable()
 
 
 def test_rows_go_down_and_circles_are_turned():

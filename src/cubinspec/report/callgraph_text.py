@@ -14,7 +14,7 @@ from cubinspec.report.callgraph import (
     Node,
 )
 from cubinspec.report.layered import Arrow, Box, stacked
-from cubinspec.report.names import readable
+from cubinspec.report.names import escaped, readable
 from cubinspec.report.stack import reason_text
 
 TYPE_CHECKING = False
@@ -114,10 +114,10 @@ def _dot_lines(calls: JoinedCalls, first: int) -> Iterator[str]:
     """The nodes and edges of a graph; ``first`` is the number of its first node."""
     numbers = {node: number for number, node in enumerate(calls.nodes, first)}
     for node, number in numbers.items():
-        label = f"{readable(node.name)}\n{facts(calls, node)}"
+        label = f"{escaped(readable(node.name))}\n{escaped(facts(calls, node))}"
         shape = ", peripheries=2" if node.kind == KERNEL else ""
         shape += ", shape=plaintext" if node.kind in (EXTERNAL, SYSTEM) else ""
-        tip = _quoted(node.name)
+        tip = _quoted(escaped(node.name))
         yield f"  f{number} [label={_quoted(label)}, tooltip={tip}{shape}];"
     for node, number in numbers.items():
         for kind, others in node.edges.items():
@@ -145,7 +145,7 @@ def boxes_and_arrows(calls: JoinedCalls, nodes: list[Node]) -> tuple[list[Box], 
     """What is drawn of some functions of a graph, which call none but each other."""
     numbers = {node: number for number, node in enumerate(nodes)}
     boxes = [
-        Box(short_name(readable(node.name)), facts(calls, node), node.name, node.kind)
+        Box(short_name(escaped(readable(node.name))), facts(calls, node), node.name, node.kind)
         for node in nodes
     ]
     arrows = [

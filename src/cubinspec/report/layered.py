@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
+from cubinspec.format.escapes import escaped
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -198,9 +200,7 @@ def stacked(drawings: Sequence[tuple[str, Sequence[Box], Sequence[Arrow]]]) -> s
         layout = Layout(boxes, arrows)
         if title:
             height += _TITLE
-            body.append(
-                f'<text class="title" x="{_MARGIN}" y="{height:.0f}">{escape(title)}</text>'
-            )
+            body.append(f'<text class="title" x="{_MARGIN}" y="{height:.0f}">{_text(title)}</text>')
             width = max(width, len(title) * _CHARACTER + 2 * _MARGIN)
         if height:
             body.append(f'<g transform="translate(0 {height:.0f})">')
@@ -237,11 +237,16 @@ def _arrow(layout: Layout, arrow: Arrow, bends: list[tuple[float, float]]) -> st
 
 
 def _box(box: Box, x: float, y: float, width: float) -> str:
-    lines = f'<text x="{x:.1f}" y="{y + (-2 if box.note else 4):.1f}">{escape(box.title)}</text>'
+    lines = f'<text x="{x:.1f}" y="{y + (-2 if box.note else 4):.1f}">{_text(box.title)}</text>'
     if box.note:
-        lines += f'<text class="small" x="{x:.1f}" y="{y + 11:.1f}">{escape(box.note)}</text>'
+        lines += f'<text class="small" x="{x:.1f}" y="{y + 11:.1f}">{_text(box.note)}</text>'
     return (
-        f'<g class="{box.kind}"><title>{escape(box.tooltip or box.title)}</title>'
+        f'<g class="{box.kind}"><title>{_text(box.tooltip or box.title)}</title>'
         f'<rect x="{x - width / 2:.1f}" y="{y - _BOX / 2:.1f}" width="{width:.1f}" '
         f'height="{_BOX}" rx="4"/>{lines}</g>'
     )
+
+
+def _text(text: str) -> str:
+    """Text for XML, which cannot hold all characters that names can."""
+    return escape(escaped(text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from cubinspec.format.escapes import escaped
 from cubinspec.report.occupancy import limits_of, occupancy_curve
 
 TYPE_CHECKING = False
@@ -41,7 +42,7 @@ def svg(curves: list[tuple[str, Occupancy]]) -> str:
 def _panel(name: str, found: Occupancy) -> str:
     points = occupancy_curve(found.launch, limits_of(found.arch))
     most = points[-1][0]
-    parts = [f'<text x="{_LEFT}" y="18">{escape(_short(name))} ({found.arch})</text>']
+    parts = [f'<text x="{_LEFT}" y="18">{escape(_short(escaped(name)))} ({found.arch})</text>']
     for percent in (0, 25, 50, 75, 100):
         y = _y(percent / 100)
         parts.append(f'<path class="grid" d="M{_LEFT} {y}H{_WIDTH - _RIGHT}"/>')
