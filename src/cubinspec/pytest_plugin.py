@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cubinspec.compare.budget import check_budget, with_unread
+from cubinspec.compare.budget import KINDS, check_budget, with_unread
 from cubinspec.compare.budget_edit import init_budget, update_budget
 from cubinspec.compare.budget_file import budget_text, parse_budget
 from cubinspec.compare.findings import message
-from cubinspec.compare.read import read_facts
 from cubinspec.errors import CubinError
 from cubinspec.output_files import write_file
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
-
-    from cubinspec.compare.facts import ImageFacts
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,6 +47,8 @@ def cubin_budget(request: pytest.FixtureRequest) -> Callable[..., None]:
     """
     marker = request.node.get_closest_marker("cubin_budget")
     stated = {} if marker is None else marker.kwargs
+    words = [*stated, *map(repr, () if marker is None else marker.args)]
+    _refuse_unknown("the marker cubin_budget takes", words, ("budget", "allow"))
     folder = Path(request.path).parent
 
     def check(
@@ -58,10 +57,12 @@ def cubin_budget(request: pytest.FixtureRequest) -> Callable[..., None]:
         allow: Iterable[str] = stated.get("allow", ()),
     ) -> None:
         __tracebackhide__ = True
+        allowed = frozenset([allow] if isinstance(allow, str) else allow)
+        _refuse_unknown("allow takes", allowed, KINDS)
         place = folder / (budget or stated.get("budget") or "kernels.toml")
-        images, faults = _read(files)
-        if not images and not faults:
-            pytest.fail(f"there is no cubin in {' '.join(map(str, files))}", pytrace=False)
+        from cubinspec.cli.budget import images_of
+
+        images, faults = images_of([str(file) for file in files])
         update = request.config.getoption("--cubin-update")
         if update and faults:
             pytest.fail("\n".join(map(str, faults)), pytrace=False)
@@ -81,7 +82,6 @@ def cubin_budget(request: pytest.FixtureRequest) -> Callable[..., None]:
                 raise pytest.fail.Exception(str(error), pytrace=False) from None
             write_file(str(place), text.encode())
             return
-        allowed = frozenset(allow)
         lines = [
             f"{place}:{finding.line}: {finding.kind}: {message(finding)}"
             for finding in findings
@@ -93,16 +93,9 @@ def cubin_budget(request: pytest.FixtureRequest) -> Callable[..., None]:
     return check
 
 
-def _read(files: Iterable[str | os.PathLike[str]]) -> tuple[list[ImageFacts], list[CubinError]]:
-    """The cubins of files, and what could not be read."""
-    images: list[ImageFacts] = []
-    faults: list[CubinError] = []
-    for file in files:
-        try:
-            facts = read_facts(str(file))
-        except CubinError as error:
-            faults.append(error)
-        else:
-            images += facts.images
-            faults += facts.faults
-    return images, faults
+def _refuse_unknown(what: str, words: Iterable[str], known: Iterable[str]) -> None:
+    """Fail where a word means nothing, which would else be passed over."""
+    __tracebackhide__ = True
+    wrong = sorted(set(words).difference(known))
+    if wrong:
+        pytest.fail(f"{what} {', '.join(known)}, not {', '.join(wrong)}", pytrace=False)

@@ -438,13 +438,20 @@ def test_the_plugin(tmp_path):
     bad = tmp_path / "bad.cubin"
     bad.write_bytes(KERNELS.read_bytes()[:900])
     (tmp_path / "test_other.py").write_text(
-        f"FILES = {[str(bad), str(KERNELS)]!r}\n"
+        f"import pytest\nFILES = {[str(bad), str(KERNELS)]!r}\n"
         "def test_broken(cubin_budget):\n    cubin_budget(*FILES)\n"
         "def test_absent(cubin_budget):\n    cubin_budget(FILES[1], budget='no.toml')\n"
+        "def test_words(cubin_budget):\n    cubin_budget(FILES[1], allow=['beter'])\n"
+        "@pytest.mark.cubin_budget('c.toml', buget='b.toml')\n"
+        "def test_marker(cubin_budget):\n    cubin_budget(FILES[1])\n"
+        "def test_nothing(cubin_budget):\n    cubin_budget(FILES[1], __file__)\n"
     )
     _, out = run("test_other.py")
     assert f"kernels.toml:1: unread: {bad}: " in out  # and the rest is checked
     assert "kernels.toml:3: better: any_barrier" in out
+    assert "no cubin was found in it" in out
+    assert "allow takes worse, lint, gone, new, expired, better, not beter" in out
+    assert "the marker cubin_budget takes budget, allow, not 'c.toml', buget" in out
     assert "no.toml: the budget cannot be read" in out
     assert "--cubin-update makes it" in out
     assert "errors.py" not in out  # no lines of ours

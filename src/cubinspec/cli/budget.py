@@ -65,7 +65,8 @@ def run(arguments: Arguments) -> int:
         raise UsageError(f"--allow takes {', '.join(KINDS)}, not {word!r}")
     file = arguments.value("--budget") or "kernels.toml"
     keep_inputs(arguments, ("--sarif-out", "--junit-out"), [*paths, file])
-    images, faults = _images(arguments, paths)
+    targets = cubin_targets(arguments)
+    images, faults = images_of(paths, targets, relocatable=arguments.flag("--relocatable"))
     for fault in faults:
         report(fault)
     if faults and action != "check":
@@ -79,8 +80,8 @@ def run(arguments: Arguments) -> int:
         return _NOT_USABLE
     import datetime
 
-    today, targets = datetime.date.today(), cubin_targets(arguments)
-    findings = with_unread(check_budget(budget, images, today, targets), faults)
+    findings = check_budget(budget, images, datetime.date.today(), targets)
+    findings = with_unread(findings, faults)
     if action == "update":
         try:
             text = update_budget(budget, findings, images, targets)
@@ -104,14 +105,19 @@ def _init(file: str, images: list[ImageFacts]) -> int:
     return 0
 
 
-def _images(arguments: Arguments, paths: list[str]) -> tuple[list[ImageFacts], list[CubinError]]:
-    """The cubins of all files, and what could not be read."""
+def images_of(
+    paths: list[str], targets: frozenset[str] | None = None, *, relocatable: bool = False
+) -> tuple[list[ImageFacts], list[CubinError]]:
+    """The cubins of all files, and what could not be read; a file without any is a fault.
+
+    Args:
+        targets, relocatable: see :func:`cubinspec.compare.read.read_facts`.
+    """
     images: list[ImageFacts] = []
     faults: list[CubinError] = []
-    targets = cubin_targets(arguments)
     for path in paths:
         try:
-            facts = read_facts(path, archs=targets, relocatable=arguments.flag("--relocatable"))
+            facts = read_facts(path, archs=targets, relocatable=relocatable)
             if not facts.images and not facts.faults:
                 raise nothing_in(path, "cubin", chosen=targets is not None)
         except CubinError as error:
