@@ -50,9 +50,8 @@ _HEX_LINE = re.compile("    ([0-9a-f]{2,})")
 _BODY = re.compile(r"\n  data: \|\n    ([0-9a-f]{2,})(?=\n)")
 #: What begins without a space: an entry of a list, or a word of the whole document.
 _TOP = re.compile(r"^(-|\w+:)(?= |$)", re.MULTILINE)
-#: Parts of lines whose numbers do not matter to who runs the code.
-#: The size of an entry follows from the type of its section. ", 0xfffffff" starts a list of
-#: calls; one that is empty says nothing.
+#: Parts of lines whose numbers do not matter to who runs the code. The size of an entry follows
+#: from the type of its section; a list of calls that ", 0xfffffff" starts is empty.
 _NOISY = ("virtual_sm", "toolkit_version", "erased", "dropped", "value:", ", 0xfffffff", "entsize:")
 #: Tables whose alignment says only where they lie.
 _TABLES = (".symtab", ".strtab", ".shstrtab", ".rel")
