@@ -164,10 +164,11 @@ def test_texts_of_kernels_are_their_records(stem: str, capsys: pytest.CaptureFix
         for function, record in zip(
             sorted(opened.functions, key=lambda f: (not f.is_kernel, f.name)), expected, strict=True
         ):
-            said = json.loads("{" + texts.text_of(function, "null") + "}")
+            front = f'{{"name":{encode(record["name"])}'
+            said = json.loads(texts.text_of(function, front, "null"))
             assert said == {**{key: record[key] for key in said}, "stack_unknown": None}
             words = list(said)
-            assert (words[0], words[-1]) == ("registers", "attributes")
+            assert (*words[:2], words[-1]) == ("name", "registers", "attributes")
     for record in found:
         for key in ("schema", "provenance", "demangled"):
             del record[key]

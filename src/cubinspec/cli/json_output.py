@@ -123,6 +123,10 @@ class Records:
             elif not self._lines:
                 self._parts.append("[\n")
             self._started = True
+            if len(text) > CHUNK:  # joined with the others it would be copied
+                self._write()
+                sys.stdout.write(text)
+                continue
             self._parts.append(text)
             self._size += len(text)
             if self._size > CHUNK:

@@ -57,8 +57,8 @@ class Texts:
             if matches is None or matches(name):
                 kind = function.kind
                 reason = self._reasons.get(place)
-                rest = _texts.text_of(function, "null" if reason is None else encode(reason))
-                text = f"{head}{_name_text(name)},{kinds[kind]},{rest}}}"
+                front = f"{head}{_name_text(name)},{kinds[kind]}"
+                text = _texts.text_of(function, front, "null" if reason is None else encode(reason))
                 found.append((kind != "kernel", name, place, function, text))
         found.sort()
         self._found = found

@@ -68,10 +68,12 @@ class KernelTexts:
         self._params: dict[bytes, tuple[str, str]] = {}
         self._attributes: dict[tuple[int, ...], str] = {}
 
-    def text_of(self, function: Function, reason: str) -> str:
-        """The keys of a function's record from ``registers`` on, without brackets.
+    def text_of(self, function: Function, front: str, reason: str) -> str:
+        """The text of a function's record.
 
         Args:
+            front: the text of the keys in front of ``registers``; a text is only made once, as
+                those of a library have hundreds of megabytes.
             reason: text of ``stack_unknown``.
         """
         table, code = function.table, function.owned_code
@@ -89,8 +91,8 @@ class KernelTexts:
         start, stop = launch.exits
         exits = str(words(body[start:stop])).replace(" ", "")
         return (
-            f'{first},{middle},"code_size":{function.row[5]},"exit_offsets":{exits},'
-            f'"stack_unknown":{reason},{last}'
+            f'{front},{first},{middle},"code_size":{function.row[5]},"exit_offsets":{exits},'
+            f'"stack_unknown":{reason},{last}}}'
         )
 
     def _launch_texts(self, function: Function) -> tuple[str, str]:
