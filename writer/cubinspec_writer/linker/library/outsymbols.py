@@ -124,9 +124,15 @@ def is_nameless(job: Job, shared: SharedMemory, symbol: Symbol) -> bool:
     if symbol.space == STO_CUDA_SHARED and debugger_sees(job.options):
         if symbol.name == INSTANCE:  # rule R10
             keeps_names = job.family.names_dynamic and job.reserved_shared
-            return not (options.preserve_relocs and keeps_names)
+            is_named = keeps_names or is_beside_variables(symbol)
+            return not (options.preserve_relocs and is_named)
         return symbol.is_defined and not has_place(shared, symbol)
     return not (options.preserve_relocs and has_place(shared, symbol))
+
+
+def is_beside_variables(symbol: Symbol) -> bool:
+    """Whether variables that kernels have in common lie in front of an array of dynamic size."""
+    return symbol.section is not None and symbol.section.nobits_size > 0
 
 
 def is_ordinary(symbol: Symbol) -> bool:

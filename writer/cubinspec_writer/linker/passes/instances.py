@@ -99,6 +99,8 @@ def run(
     if debugger_sees(job.options):
         # With -g the arrays keep their names (rule R7).
         _place_together(job, maker, naming, starts, pool.align)
+        for array in arrays.difference(*naming.values()):
+            array.value = 0
     for kernel, start in starts.items():
         if not debugger_sees(job.options):
             instance = _instance(job, names, symbols, maker, kernel, arrays)

@@ -42,6 +42,7 @@ from cubinspec_writer.linker.library.outsymbols import (
     BANK_SIZE,
     NO_ADDRESS,
     has_place,
+    is_beside_variables,
     is_lost,
     is_table_placeholder,
 )
@@ -545,8 +546,10 @@ def _is_listed(
         return symbol.space == STO_CUDA_SHARED or not job.family.capsule
     is_array = symbol.space == STO_CUDA_SHARED and not symbol.is_defined
     if is_array and target.owner in shared.dynamic_start:
-        # With -g arrays keep their names, but what stands for those of `-r` has none.
-        return debugger_sees(job.options) and symbol.name != INSTANCE
+        # With -g arrays keep their names; what stands for those of `-r` has one beside common
+        # variables (rule R10).
+        is_named = symbol.name != INSTANCE or is_beside_variables(symbol)
+        return debugger_sees(job.options) and is_named
     if symbol.internal or symbol.space == STO_CUDA_SHARED:
         return has_place(shared, symbol) and (
             not job.family.capsule or symbol.space == STO_CUDA_SHARED
