@@ -18,12 +18,10 @@ NAMED = (
     # The fields of barriers begin in the last three bytes of an instruction.
     ("X1", re.compile(r"^bytes of \.text\.[^:]*: .* first at 0x[0-9a-f]*[def]:"), 100, ""),
     ("X9", re.compile(r"^header of \.nv\.constant3"), 0, "--kernels-used=k"),
-    ("X14", re.compile(r"^header of \.(nv_)?debug_line"), 100, "-lineinfo"),
-    ("X14", re.compile(r"^header of \.(nv_)?debug_line"), 100, "-g in ptxas"),
     ("X15", re.compile(r"^bytes of \.nv\.resolvedrela\."), 100, "--preserve-relocs"),
     ("X21", re.compile(r"^exit 1, .*: code without optimisation with textures"), 100, ""),
     # Lengths of Mercury instructions of the winning copy that are not known.
-    ("F14", re.compile(r"^header of \.debug_frame"), 100, ""),
+    ("F14", re.compile(r"^header of \.(debug_frame|(nv_)?debug_line)"), 100, ""),
 )
 _HEAD = """\
 # What of PTX has been linked by both

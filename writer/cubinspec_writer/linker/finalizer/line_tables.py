@@ -3,7 +3,7 @@
 `.debug_line` and `.nv_debug_line_sass` consist of units in 32-bit DWARF 2: length, version, length
 of the header, header, line program. A line program has one sequence per function, from the opcode
 that sets its address to the one that ends the sequence. A unit stays even when all its sequences
-are removed (rules D3, X14).
+are removed (rule D3).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cubinspec_writer.linker.finalizer.moved import UnknownCodeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from cubinspec_writer.linker.finalizer.moved import MovedPart
 
@@ -43,6 +43,7 @@ def keep_lines(
     is_linked: Callable[[int], bool],
     mercury: bytes = b"",
     has_mercury: Callable[[int], bool] | None = None,
+    winner: Callable[[int], tuple[dict[int, int], int] | None] | None = None,
 ) -> Kept | None:
     """Remove the sequences of functions that are not linked; None for a table of another form.
 
@@ -50,20 +51,25 @@ def keep_lines(
         is_linked: whether to keep a sequence, by the offset of the address that it starts with.
         mercury: the table of the Mercury half.
         has_mercury: whether a sequence has the places of that table, by the same offset (rule A4).
+        winner: of a replaced copy, by the same offset, where the SASS of the winning copy's Mercury
+            instructions is, and the size of its code (rule D9).
     """
     units = units_of(data)
     if units is None:
         return None
-    twins = units_of(mercury) if has_mercury is not None else None
+    twins = units_of(mercury) if has_mercury is not None or winner is not None else None
     kept = Kept()
     for number, (at, start, sequences) in enumerate(units):
         unit = kept.copy(data, at, start)
         for which, (first, last, address) in enumerate(sequences):
             if address is not None and not is_linked(address):
                 continue
-            if twins and address is not None and has_mercury is not None and has_mercury(address):
+            won = winner(address) if winner is not None and address is not None else None
+            in_mercury = has_mercury is not None and address is not None and has_mercury(address)
+            if twins and (won or in_mercury):
                 other, _, found = twins[number]
-                kept.put(first, last, _Places(mercury, other).sequence(*found[which][:2]))
+                writer = _Found(mercury, other, *won) if won else _Places(mercury, other)
+                kept.put(first, last, writer.sequence(*found[which][:2]))
             else:
                 kept.copy(data, first, last)
         size = len(kept.data) - unit - _LENGTH
@@ -115,6 +121,28 @@ def with_heads(data: bytes, mercury: bytes) -> bytes:
     return bytes(table)
 
 
+class _Row:
+    """The operations of one row of a sequence, or of its end.
+
+    Attributes:
+        start, end: in the table.
+        address, line: how far they advance.
+        others: operations that neither advance nor end a row.
+        last: the operation that ends the sequence; empty for a row.
+        is_address_first: code behind other code first advances its address (rule A5).
+    """
+
+    __slots__ = ("address", "end", "is_address_first", "last", "line", "others", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = self.end = start
+        self.address: int = 0
+        self.line: int = 0
+        self.others: list[bytes] = []
+        self.last: bytes = b""
+        self.is_address_first: bool = False
+
+
 class _Writer:
     """Writes one sequence anew.
 
@@ -134,26 +162,37 @@ class _Writer:
 
     def sequence(self, at: int, end: int) -> bytes:
         data, out = self._data, bytearray()
-        line = address = 0
-        row = at
-        #: Operations that neither advance nor end a row.
-        others = bytearray()
-        # Code behind other code advances its first address before its line (rule A5).
-        is_address_first = False
+        first = at
+        for row in self._rows(at, end):
+            advance = self._advance(row.address, is_end=bool(row.last))
+            if advance is None:
+                out += data[row.start : row.end]
+            else:
+                out += b"".join(row.others) + self._row(row, advance)
+            first = row.end
+        return bytes(out + data[first:end])
+
+    def _rows(self, at: int, end: int) -> Iterator[_Row]:
+        """The rows of a sequence, and its end.
+
+        Raises:
+            UnknownCodeError: an operation is not known.
+        """
+        data, row = self._data, _Row(at)
         while at < end:
             first, code = at, data[at]
             at += 1
             if code >= self._base:
-                address += (code - self._base) // self._range * self._step
-                line += self._line_base + (code - self._base) % self._range
+                row.address += (code - self._base) // self._range * self._step
+                row.line += self._line_base + (code - self._base) % self._range
             elif code == DW_LNS_ADVANCE_PC:
                 value, at = uleb(data, at)
-                is_address_first = line == 0
-                address += value * self._step
+                row.is_address_first = row.line == 0
+                row.address += value * self._step
                 continue
             elif code == DW_LNS_ADVANCE_LINE:
                 value, at = sleb(data, at)
-                line += value
+                row.line += value
                 continue
             elif code in (DW_LNS_CONST_ADD_PC, DW_LNS_FIXED_ADVANCE_PC):
                 raise UnknownCodeError("a line table with other operations")
@@ -162,39 +201,36 @@ class _Writer:
                 at = place + size
                 if data[place] != DW_LNE_END_SEQUENCE:
                     if data[place] != DW_LNE_MERCURY_MARK:
-                        others += data[first:at]
+                        row.others.append(data[first:at])
                     continue
+                row.last = data[first:at]
             elif code != DW_LNS_COPY:
                 for _ in range(self._operands[code - 1]):
                     _, at = uleb(data, at)
-                others += data[first:at]
+                row.others.append(data[first:at])
                 continue
-            last = data[first:at] if code == DW_LNS_EXTENDED_OP else b""
-            advance = self._advance(address, is_end=bool(last))
-            if advance is None:
-                out += data[row:at]
-            else:
-                out += others + self._row(line, advance, last, is_address_first=is_address_first)
-            line = address = 0
-            others, row, is_address_first = bytearray(), at, False
-        return bytes(out + data[row:end])
+            row.end = at
+            yield row
+            row = _Row(at)
 
     def _advance(self, old: int, *, is_end: bool) -> int | None:
         """The new step of the address; None: the row stays as it is."""
         raise NotImplementedError
 
-    def _row(self, line: int, address: int, last: bytes, *, is_address_first: bool) -> bytes:
+    def _row(self, row: _Row, address: int) -> bytes:
         """The operations of one row, or of the end of the sequence."""
+        line = row.line
         special = line - self._line_base
-        if address == SASS_BYTES and 0 <= special < self._range and not last:
+        if address == SASS_BYTES and 0 <= special < self._range and not row.last:
             return bytes((self._base + SASS_BYTES // self._step * self._range + special,))
+        is_still = not address and not row.last
         steps = [
-            bytes((DW_LNS_ADVANCE_LINE,)) + _sleb_bytes(line) if line else b"",
+            bytes((DW_LNS_ADVANCE_LINE,)) + _sleb_bytes(line) if line or is_still else b"",
             bytes((DW_LNS_ADVANCE_PC,)) + _sleb_bytes(address // self._step) if address else b"",
         ]
-        if is_address_first:
+        if row.is_address_first:
             steps.reverse()
-        return b"".join(steps) + (last or bytes((DW_LNS_COPY,)))
+        return b"".join(steps) + (row.last or bytes((DW_LNS_COPY,)))
 
 
 class _Mover(_Writer):
@@ -219,6 +255,50 @@ class _Places(_Writer):
 
     def _advance(self, old: int, *, is_end: bool) -> int | None:
         return 0 if is_end else old
+
+
+class _Found(_Writer):
+    """Writes a sequence of a replaced copy with the places of the winning copy (rule D9).
+
+    Every instruction of the winning copy gets the line of the last row that is not behind its
+    Mercury place; there is a row where that line is of another row than the one before.
+    """
+
+    def __init__(self, data: bytes, unit: int, places: dict[int, int], size: int) -> None:
+        super().__init__(data, unit)
+        self._places = sorted(places.items())
+        self._size = size
+        #: The last operation of every other kind, and the last one that was written.
+        self._heard: dict[bytes, bytes] = {}
+        self._said: dict[bytes, bytes] = {}
+
+    def sequence(self, at: int, end: int) -> bytes:
+        *rows, last = self._rows(at, end)
+        out = bytearray()
+        place = line = new_place = new_line = number = 0
+        for start, sass in self._places:
+            taken: list[_Row] = []
+            while number < len(rows) and place + rows[number].address <= start:
+                row = rows[number]
+                taken = [*(taken if not row.address else ()), row]
+                place, line, number = place + row.address, line + row.line, number + 1
+                self._heard |= {_kind(operation): operation for operation in row.others}
+            for row in taken:
+                out += b"".join(x for kind, x in self._heard.items() if self._said.get(kind) != x)
+                self._said |= self._heard
+                row.line, row.is_address_first = line - new_line, False
+                out += self._row(row, sass - new_place)
+                new_place, new_line = sass, line
+        last.line = 0
+        return bytes(out + self._row(last, self._size - new_place))
+
+
+def _kind(operation: bytes) -> bytes:
+    """What an operation is about: its code, of an extended one that behind its length."""
+    if operation[0] != DW_LNS_EXTENDED_OP:
+        return operation[:1]
+    _, at = uleb(operation, 1)
+    return operation[: at + 1]
 
 
 def units_of(data: bytes) -> list[tuple[int, int, list[Sequence]]] | None:

@@ -31,6 +31,7 @@ from cubinspec_writer.linker.model import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from typing import Final
 
     from cubinspec_writer.linker.finalizer.kept import Kept
@@ -378,7 +379,6 @@ def _place_duplicate(
 def _table_of_code(one: OneInput, source: InSection, section: OutSection) -> int:
     """Append the entries of a debug table that are those of linked functions."""
     from cubinspec_writer.linker.finalizer.frames import keep_frames, shared_frame
-    from cubinspec_writer.linker.finalizer.line_tables import keep_lines
     from cubinspec_writer.linker.library.unified import later_stubs
 
     starts = {
@@ -393,7 +393,9 @@ def _table_of_code(one: OneInput, source: InSection, section: OutSection) -> int
         if index is None:
             return True
         here = defined_here(one.obj, index) or (
-            source.name == FRAMES and accepted_here(one.obj, index) and not is_forgotten(one, index)
+            (source.name == FRAMES or index in won)
+            and accepted_here(one.obj, index)
+            and not is_forgotten(one, index)
         )
         return here and not is_dead(one, index)
 
@@ -410,18 +412,13 @@ def _table_of_code(one: OneInput, source: InSection, section: OutSection) -> int
             return b""
         return shared_frame(one.obj, index, is_first=is_first)
 
-    def is_behind(offset: int) -> bool:
-        index = starts.get(offset)
-        return index is not None and one.obj.bound[index] in behind_alias
-
+    won = {} if source.name == FRAMES else _winners(one, starts.values())
     behind_alias = _behind_alias(one)
     behind_first = later_stubs(one.job, one.unified, one.obj)
     if source.name == FRAMES:
         kept = keep_frames(source.data, is_linked, other)
     else:
-        twin = MERCURY_PREFIX + source.name
-        mercury = next((s.data for s in one.obj.sections if s.name == twin), b"")
-        kept = keep_lines(source.data, is_linked, mercury, is_behind if behind_alias else None)
+        kept = _kept_lines(one, source, starts, is_linked, behind_alias, won)
     if kept is None:
         return section.append(source.data, source.size, source.align)
     if source.size and not kept.data:
@@ -431,6 +428,59 @@ def _table_of_code(one: OneInput, source: InSection, section: OutSection) -> int
         section.data[base + place : base + place + 8] = (base + cie).to_bytes(8, "little")
     one.cut[source.index] = kept
     return base
+
+
+def _kept_lines(
+    one: OneInput,
+    source: InSection,
+    starts: dict[int, int],
+    is_linked: Callable[[int], bool],
+    behind_alias: set[Symbol],
+    won: dict[int, tuple[dict[int, int], int]],
+) -> Kept | None:
+    """The sequences of a line table that stay.
+
+    Args:
+        starts: symbol numbers of functions by the offsets of their addresses.
+        won: as `_winners` gives it.
+    """
+    from cubinspec_writer.linker.finalizer.line_tables import keep_lines
+
+    def is_behind(offset: int) -> bool:
+        index = starts.get(offset)
+        return index is not None and one.obj.bound[index] in behind_alias
+
+    def winner(offset: int) -> tuple[dict[int, int], int] | None:
+        return won.get(starts.get(offset, -1))
+
+    twin = MERCURY_PREFIX + source.name
+    mercury = next((s.data for s in one.obj.sections if s.name == twin), b"")
+    has_mercury = is_behind if behind_alias else None
+    return keep_lines(source.data, is_linked, mercury, has_mercury, winner if won else None)
+
+
+def _winners(one: OneInput, indexes: Iterable[int]) -> dict[int, tuple[dict[int, int], int]]:
+    """Of replaced copies, the places of the winning copy's instructions and the size of its code.
+
+    Rule D9.
+
+    Args:
+        indexes: of functions.
+    """
+    found = {}
+    for index in indexes:
+        symbol = one.obj.bound[index]
+        if symbol is None or not symbol.replaced or symbol.definition is None:
+            continue
+        if defined_here(one.obj, index):
+            continue
+        from cubinspec_writer.linker.finalizer.offsets import sass_offsets
+
+        linked, row = symbol.definition
+        places = sass_offsets(linked, row.shndx)
+        if places:
+            found[index] = places, linked.sections[row.shndx].size
+    return found
 
 
 def _behind_alias(one: OneInput) -> set[Symbol]:
