@@ -40,7 +40,7 @@ from cubinspec_generated.codes_dwarf import (
 )
 from cubinspec_writer.linker.finalizer.kept import Kept
 from cubinspec_writer.linker.finalizer.moved import UnknownCodeError
-from cubinspec_writer.linker.finalizer.offsets import sass_offsets
+from cubinspec_writer.linker.finalizer.offsets import sass_offsets_and_end
 from cubinspec_writer.linker.model import FRAMES
 
 TYPE_CHECKING = False
@@ -142,7 +142,7 @@ def shared_frame(obj: InputObject, index: int, *, is_first: bool) -> bytes:
     other = _frame(obj, _MERCURY + FRAMES, number)
     if not entry or not other:
         return entry
-    return _joined(entry, other, sass_offsets(linked, row.shndx))
+    return _joined(entry, other, sass_offsets_and_end(linked, row.shndx))
 
 
 def is_long_form(data: bytes) -> bool:

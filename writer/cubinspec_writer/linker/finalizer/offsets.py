@@ -96,9 +96,20 @@ def sass_offsets(obj: InputObject, code: int) -> dict[int, int]:
         obj, code: as for `mercury_code`.
     """
     made = mercury_code(obj, code)
-    if made is None:
+    return _starts(made) if made is not None else {}
+
+
+def sass_offsets_and_end(obj: InputObject, code: int) -> dict[int, int]:
+    """The same, and the end of the Mercury code with the place behind the last SASS instruction."""
+    made = mercury_code(obj, code)
+    if made is None or not made.items:
         return {}
-    return {start: item.number * SASS_BYTES for start, item in made.items.items()}
+    last = made.items[max(made.items)]
+    return {**_starts(made), made.size: (last.number + last.count) * SASS_BYTES}
+
+
+def _starts(code: MercuryCode) -> dict[int, int]:
+    return {start: item.number * SASS_BYTES for start, item in code.items.items()}
 
 
 def _marked(capsule: bytes, code: bytes) -> bytes:
