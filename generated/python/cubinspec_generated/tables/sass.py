@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 9fdf5240bd355ff6) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 0e4b06859265d3e4) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
