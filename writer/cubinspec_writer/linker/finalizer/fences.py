@@ -53,6 +53,8 @@ from cubinspec_generated.codes_sass import (
     SASS_PLAIN_NOP,
     SASS_READ_BARRIER_SHIFT,
     SASS_REGISTER_A_MASK,
+    SASS_RESULT_PREDICATE_MASK,
+    SASS_RESULT_PREDICATE_SHIFT,
     SASS_SCOREBOARD_MASK,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
@@ -67,8 +69,15 @@ from cubinspec_generated.codes_sass import (
 )
 from cubinspec_generated.tables.sass import CALL, STORES_SURFACE
 from cubinspec_writer.linker.finalizer import capsules
-from cubinspec_writer.linker.finalizer.flow import MEANING, encode, with_barriers, words_of
+from cubinspec_writer.linker.finalizer.flow import (
+    MEANING,
+    Instruction,
+    encode,
+    with_barriers,
+    words_of,
+)
 from cubinspec_writer.linker.finalizer.moved import Moved, UnknownCodeError
+from cubinspec_writer.linker.finalizer.operands import writes_predicate
 
 #: Opcodes, with their forms, of all memory barriers, of EXIT and of CGAERRBAR.
 _MEMBAR, _EXIT, _CGAERRBAR = (
@@ -234,14 +243,17 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
             removed.update(range(item.number, item.number + item.count - 1))
             new[number] = None
         if has_debug and item.start == item.end and run[0] & SASS_OPERATION_MASK == _EXIT:
-            waits, record = _end(run[0], is_final and SASS_MEMBAR_OF_ERRORS not in kept)
+            is_short = is_final and SASS_MEMBAR_OF_ERRORS not in kept
+            held = _guard_barrier(words, item.number)
+            waits, record = _end(run[0], held, is_short=is_short)
             added[item.number] = waits
             if not _is_unoptimized(run[0]):
+                words[item.number] &= ~held
                 if is_final:
-                    words[item.number] = run[0] & ~SASS_STALL_MASK | _BEHIND_EXIT
+                    words[item.number] = words[item.number] & ~SASS_STALL_MASK | _BEHIND_EXIT
                 if item.number:
                     before = words[item.number - 1]
-                    words[item.number - 1] = _without_wait(before, run[0])
+                    words[item.number - 1] = _without_wait(before, words[item.number])
             new[number] = (1 + len(waits), record)
     if not new:
         return None
@@ -311,10 +323,25 @@ def _shortened(record: bytes) -> bytes:
     return bytes((record[0] | CAPSULE_SHORT,)) + record[1:CAPSULE_SHORT_BYTES]
 
 
-def _end(word: int, is_short: bool) -> tuple[tuple[int, ...], bytes]:
+def _guard_barrier(words: list[int], number: int) -> int:
+    """The wait of an EXIT for the barrier of what writes its guard, as a bit of the instruction."""
+    word = words[number]
+    guard = (word & SASS_GUARD_MASK & ~SASS_GUARD_NOT) >> SASS_GUARD_SHIFT
+    for at in range(number - 1, -1, -1):
+        before = Instruction(words[at], at)
+        written = (before.word & SASS_RESULT_PREDICATE_MASK) >> SASS_RESULT_PREDICATE_SHIFT
+        if writes_predicate(before) and written == guard:
+            # What has no other result counts as read when the guard is known.
+            barrier = before.read if before.write == SASS_NO_BARRIER else before.write
+            return word & 1 << SASS_WAIT_SHIFT + barrier & SASS_WAIT_MASK
+    return 0
+
+
+def _end(word: int, held: int, *, is_short: bool) -> tuple[tuple[int, ...], bytes]:
     """What is put in front of an EXIT, and the record of its Mercury instruction.
 
     Args:
+        held: its wait for its guard.
         is_short: whether the barrier of memory is not needed.
     """
     guard = word & SASS_GUARD_MASK
@@ -322,8 +349,9 @@ def _end(word: int, is_short: bool) -> tuple[tuple[int, ...], bytes]:
         raise UnknownCodeError("an EXIT with operands")
     waits = list(_WAITS[1:] if is_short else _WAITS)
     if _is_unoptimized(word):
-        held = word & SASS_WAIT_MASK
-        waits[-2:] = _ERRBAR | held, SASS_PLAIN_CGAERRBAR | word & _CONTROL
+        waits[-2:] = _ERRBAR | word & SASS_WAIT_MASK, SASS_PLAIN_CGAERRBAR | word & _CONTROL
+    else:
+        waits[-2] |= held
     return tuple(wait | guard for wait in waits), _record(guard)
 
 
