@@ -209,8 +209,8 @@ class _Relocations:
             if self.is_staged and symbol is not None:
                 self._stage(number, relocation(base + offset, r_type, symbol, addend, 0))
                 continue
-            if section is None or (names.without_rel and stated == 0):
-                section = names.section_for(number, stated)
+            if section is None or (names.without_rel and stated + shift == 0):
+                section = names.section_for(number, stated + shift)
             if symbol is None:
                 if r_type in CLEARING:
                     from cubinspec_writer.linker.library.fields import clear
