@@ -503,5 +503,9 @@ def _register_table(one: OneInput, source: InSection) -> bytes:
     """The table of registers without the places of functions that are not linked."""
     from cubinspec_writer.linker.finalizer.registers import clear_places
 
-    linked = {symbol.name for symbol in one.owner.values()}
+    linked = {
+        symbol.name
+        for symbol in one.owner.values()
+        if symbol.definition is not None and symbol.definition[0] is one.obj
+    }
     return clear_places(source.data, linked.__contains__)
