@@ -500,12 +500,14 @@ def _behind_alias(one: OneInput) -> set[Symbol]:
 
 
 def _register_table(one: OneInput, source: InSection) -> bytes:
-    """The table of registers without the places of functions that are not linked."""
+    """The table of registers with the places of functions that are linked as they stand here.
+
+    Of a name the first function counts, whosever it is (rule D5).
+    """
     from cubinspec_writer.linker.finalizer.registers import clear_places
 
-    linked = {
-        symbol.name
-        for symbol in one.owner.values()
-        if symbol.definition is not None and symbol.definition[0] is one.obj
-    }
-    return clear_places(source.data, linked.__contains__)
+    linked: dict[str, bool] = {}
+    for symbol in one.symbols.functions:
+        is_here = symbol.definition is not None and symbol.definition[0] is one.obj
+        linked.setdefault(symbol.name, is_here)
+    return clear_places(source.data, lambda name: linked.get(name, False))
