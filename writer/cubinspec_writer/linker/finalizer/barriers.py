@@ -62,6 +62,8 @@ from cubinspec_writer.linker.finalizer.waits import sets_again, waits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cubinspec_writer.linker.finalizer.flow import Instruction
 
     #: Barriers that an instruction sets for its result and for its operands, and mask of its waits.
@@ -508,6 +510,69 @@ def assign_all(
     return assigned, doubt
 
 
+def assign_later(
+    instructions: list[Instruction], added: Iterable[int]
+) -> tuple[list[Assignment], str]:
+    """The barriers of every instruction when some are new and let blocks end later.
+
+    Each of these counts as one cycle, whatever it says.
+
+    Args:
+        added: their numbers.
+
+    Returns:
+        the assignment, empty if nothing changes; why it is not certain to be the finalizer's, empty
+        if it is.
+    """
+    early, code = (Code(instructions, dict.fromkeys(added, cycles)) for cycles in (0, 1))
+    before, after = lifetimes(early), lifetimes(code)
+    if not _end_later(early, code, after):
+        return [], ""
+    _forget_counts(code, before)
+    old_chooser, chooser = _Chooser(early, before), _Chooser(code, after)
+    old, new = _Numbers(early), _Numbers(code)
+    doubt = ""
+    for life, again in zip(before, after, strict=True):
+        old.go_on(life.at)
+        new.go_on(life.at)
+        number = life.number
+        if not code.is_counted(life, number) and not _is_alike(life, again, old, new):
+            number = chooser.choose(again, new)
+            if old_chooser.choose(life, old) != life.number:
+                doubt = "a barrier in the input is not the expected one"
+        old.put(early, life, life.number)
+        new.put(code, again, number)
+    return _assignment(code, before, after, new.given, []), doubt
+
+
+def _end_later(early: Code, code: Code, lives: list[Lifetime]) -> bool:
+    """Let ends of blocks wait for what is over there only now; whether any does.
+
+    Operands that nothing waits for are left alone.
+    """
+    changes = False
+    for life in lives:
+        end = code.last[life.at]
+        if life.user >= 0 or not code.after[end] or not (life.is_result or life.waits):
+            continue
+        pending = [o for o in lives if o.number == life.number and o.is_pending_at(end)]
+        if any(o.is_long or code.last[o.at] != end for o in pending):
+            continue
+        if all(_has_passed(code, o, end) for o in pending) and not all(
+            _has_passed(early, o, end) for o in pending
+        ):
+            changes = True
+            for other in pending:
+                other.over_at = end
+                other.waits = other.input_waits = code.measure(other, [end])
+    return changes
+
+
+def _has_passed(code: Code, life: Lifetime, end: int) -> bool:
+    """Whether the time that a barrier takes is over where its block ends."""
+    return code.clock[end] - code.clock[life.at] >= over_after(life)
+
+
 def _unknown_before(code: Code, lives: list[Lifetime]) -> str:
     """What an older ptxas does in another way that is not known; empty: nothing."""
     if code.counted:
@@ -546,7 +611,12 @@ def _is_unclear(
 
 def _is_same(life: Lifetime, again: Lifetime, gone: Lifetime, old: _Numbers, new: _Numbers) -> bool:
     """Whether the same barriers are in use as in the input, so that the choice is the same."""
-    if life.meets(gone):
+    return not life.meets(gone) and _is_alike(life, again, old, new)
+
+
+def _is_alike(life: Lifetime, again: Lifetime, old: _Numbers, new: _Numbers) -> bool:
+    """Whether the same barriers are in use, whatever comes or goes elsewhere."""
+    if life.waits != again.waits:
         return False
     for number in range(SASS_BARRIERS):
         if old.is_taken(life, number) != new.is_taken(again, number):

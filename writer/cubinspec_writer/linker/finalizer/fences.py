@@ -248,9 +248,7 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
             waits, record = _end(run[0], held, is_short=is_short)
             added[item.number] = waits
             if not _is_unoptimized(run[0]):
-                words[item.number] &= ~held
-                if is_final:
-                    words[item.number] = words[item.number] & ~SASS_STALL_MASK | _BEHIND_EXIT
+                words[item.number] = words[item.number] & ~(SASS_STALL_MASK | held) | _BEHIND_EXIT
                 if item.number:
                     before = words[item.number - 1]
                     words[item.number - 1] = _without_wait(before, words[item.number])

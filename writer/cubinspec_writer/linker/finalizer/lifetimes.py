@@ -13,6 +13,7 @@ the loop.
 from __future__ import annotations
 
 from bisect import bisect_left
+from types import MappingProxyType
 
 from cubinspec_generated.codes_sass import (
     SASS_BARRIERS,
@@ -48,6 +49,8 @@ from cubinspec_writer.linker.finalizer.operands import registers, writes_predica
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cubinspec_writer.linker.finalizer.flow import Instruction
 
 
@@ -190,7 +193,14 @@ class Code:
         "waits_for_all",
     )
 
-    def __init__(self, instructions: list[Instruction]) -> None:
+    def __init__(
+        self, instructions: list[Instruction], cycles: Mapping[int, int] = MappingProxyType({})
+    ) -> None:
+        """Read code.
+
+        Args:
+            cycles: number of an instruction -> the cycles that it takes; others say so themselves.
+        """
         after = followers(instructions)
         heads = blocks(instructions, after)
         ends = [*heads[1:], len(instructions)]
@@ -223,15 +233,16 @@ class Code:
             to for at, found in enumerate(self.after) for to in found if to <= at
         )
         self.explained: dict[tuple[int, int], list[tuple[int, bool]]] = {}
-        self._run_clock()
+        self._run_clock(cycles)
         self.clock_of_stalls = list(self.clock)
 
-    def _run_clock(self) -> None:
+    def _run_clock(self, known: Mapping[int, int]) -> None:
         """Find the cycle of every instruction, and who waits for which number."""
         cycles = 0
         for at, instruction in enumerate(self.instructions):
             self.clock.append(cycles)
-            cycles += max(1, (instruction.word & SASS_STALL_MASK) >> SASS_STALL_SHIFT)
+            stall = (instruction.word & SASS_STALL_MASK) >> SASS_STALL_SHIFT
+            cycles += known.get(self.places[at], max(1, stall))
             wait = instruction.wait
             for later in range(at + 1, self.collective.get(at, at) + 1):
                 wait &= ~self.instructions[later].wait

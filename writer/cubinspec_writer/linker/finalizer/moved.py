@@ -72,6 +72,14 @@ class Moved:
         self._runs += rest
         self._places += rest
 
+    def new_numbers(self) -> set[int]:
+        """The numbers of added instructions in the new code."""
+        return {
+            new
+            for number, words in self._added.items()
+            for new in range(self._runs[number], self._runs[number] + len(words))
+        }
+
     def start(self, offset: int) -> int:
         """The new offset of what starts with the run at an offset."""
         return self._new(self._runs, offset)

@@ -9,7 +9,7 @@ such a load changed, no other did.
 
 A kernel keeps its code where the new assignment is not certain to be the finalizer's, and where a
 check over all paths does not find every wait of the input in the new code. The map tells which
-(rules X1, X13).
+(rule X1).
 """
 
 from __future__ import annotations
@@ -38,7 +38,12 @@ from cubinspec_generated.codes_sass import (
     SASS_WAITABLE_AFTER,
 )
 from cubinspec_generated.tables.sass import NAMES, OPERANDS, OUTSIDE
-from cubinspec_writer.linker.finalizer.barriers import assign, assign_all, assign_more
+from cubinspec_writer.linker.finalizer.barriers import (
+    assign,
+    assign_all,
+    assign_later,
+    assign_more,
+)
 from cubinspec_writer.linker.finalizer.flow import (
     MEANING,
     Instruction,
@@ -54,7 +59,7 @@ from cubinspec_writer.linker.finalizer.operands import may_read, registers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from cubinspec_writer.linker.finalizer.barriers import Assignment
 
@@ -104,6 +109,31 @@ def with_stack_load(code: bytes | bytearray, size: int) -> tuple[bytes | None, s
         return None, ""
     new, doubt = _assigned(instructions, assign_more, 0)
     return new and new + code[size:], doubt
+
+
+def with_later_ends(code: bytes, added: Collection[int]) -> tuple[bytes | None, str]:
+    """The code of a function in which instructions in front of EXIT were added.
+
+    More time has passed where such a block ends, so it waits for more (rule F20).
+
+    Args:
+        added: the numbers of these instructions.
+
+    Returns:
+        as for `without_stack_load`.
+    """
+    instructions = decode(code)
+    if _is_unscheduled(instructions):
+        return None, ""
+    doubt = _unclear(instructions)
+    if doubt:
+        return None, doubt
+    assigned, doubt = assign_later(instructions, added)
+    if not assigned or doubt:
+        return None, doubt
+    if not waits_enough(instructions, assigned, 0):
+        return None, "a wait would be lost"
+    return _with(instructions, assigned), ""
 
 
 def _assigned(

@@ -45,6 +45,7 @@ from cubinspec_writer.linker.finalizer.moved import MovedPart, UnknownCodeError
 from cubinspec_writer.linker.finalizer.offsets import sass_offsets
 from cubinspec_writer.linker.finalizer.places import move_attributes
 from cubinspec_writer.linker.finalizer.registers import move_places
+from cubinspec_writer.linker.finalizer.schedule import with_later_ends
 from cubinspec_writer.linker.finalizer.stubs import unscheduled
 from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.demands import global_records, word
@@ -163,7 +164,7 @@ class _Input:
             if capsule is None or not is_wanted:
                 continue
             try:
-                self._translate(section, capsule, is_final)
+                self._translate(section, capsule, is_final, untranslated)
             except (UnknownCodeError, UnsupportedLinkError) as reason:
                 untranslated[section.name] = str(reason)
         if self.moved:
@@ -175,7 +176,13 @@ class _Input:
             else:
                 self._set()
 
-    def _translate(self, section: InSection, capsule: InSection, is_final: bool) -> None:
+    def _translate(
+        self,
+        section: InSection,
+        capsule: InSection,
+        is_final: bool,
+        untranslated: dict[str, str],
+    ) -> None:
         bound = {
             offset // SASS_BYTES
             for relocs in self.sass.relocs
@@ -184,9 +191,16 @@ class _Input:
         }
         code = Code(section.data, capsule.data, bound, self._numbers(section, capsule))
         found = finalized(code, is_final=is_final, has_debug=self._has_debug)
-        if found is not None:
-            code, self.moved[section.index] = found
-            self._code[section.index] = capsule.index, code
+        if found is None:
+            return
+        code, moved = found
+        self.moved[section.index] = moved
+        self._code[section.index] = capsule.index, code
+        if self._has_debug and not is_final:
+            sass, doubt = with_later_ends(code.sass, moved.new_numbers())
+            code.sass = sass or code.sass
+            if doubt:
+                untranslated[section.name] = doubt
 
     def _numbers(self, section: InSection, capsule: InSection) -> dict[int, int]:
         """The instructions of an extensible whole program that have the offset of another one.
