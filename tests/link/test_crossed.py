@@ -44,6 +44,20 @@ def test_the_page_counts_and_tells_causes() -> None:
     (case, arch, variant), why = next(iter(crossed.causes().items()))
     named = crossed.Crossed(case, arch, outcomes.EXCEPTION, variant=variant)
     same = crossed.Crossed("two_file_call", arch, outcomes.IDENTICAL, variant=variant)
-    text = crossed.render([named, same])
+    text = crossed.render(crossed.count([named, same]))
     assert f"| sm_{arch} | 2 | 1 | 0 | 1 | 0 |" in text
     assert f"* 1 links: {' '.join(why.split())} (`{case}`)" in text
+
+
+def test_a_row_of_the_table_is_read_as_it_was_written() -> None:
+    links = [
+        crossed.Crossed("two_file_call", "80", kind, variant="-g")
+        for kind in (outcomes.IDENTICAL, outcomes.DIFFERENT)
+    ]
+    same, other = crossed.count(links)
+    assert [crossed.Counted.parse(row.line()) for row in (same, other)] == [same, other]
+    assert (same.cases, other.cases) == ((), ("two_file_call",))
+
+
+def test_the_page_is_that_of_the_table() -> None:
+    assert crossed.PAGE.read_text(encoding="utf-8") == crossed.render(crossed.table())

@@ -5,7 +5,8 @@
 The inputs are those that `make link-cases` has built. Each case is linked once per variant by
 nvlink and here; files, messages and exit statuses are compared. The exit status is 1 when a link
 differs that `crossed.yaml` does not name, or is the same although it is named there. With `--page`
-the run writes docs/link-crossed.md.
+the run counts its targets anew in `tests/link/crossed.tsv` and writes docs/link-crossed.md from
+that table: a run over everything takes hours.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from tools.linkcases.compare import first_difference, link, our_words
 from tools.linkcases.outcomes import Outcome
 
 PAGE = build.ROOT / "docs" / "link-crossed.md"
+TABLE = build.ROOT / "tests" / "link" / "crossed.tsv"
+_HEADER = "target\tvariant\toutcome\tlinks\tcases\tcause"
 _NAMED = Path(__file__).with_name("crossed.yaml")
 _SECONDS = 60
 _CRASH = "nvlink crashes"
@@ -174,8 +177,7 @@ def _compared(words: list[str], folder: Path, place: Path) -> tuple[str, str]:
     wanted = expected.read_bytes() if expected.exists() else None
     if wanted is not None:
         words.append(f"--tkinfo-from={expected}")
-    status, messages, data = link([*words, f"--ptxas={oracle.find('ptxas').path}"], inputs)
-    said = _without_notes(messages)
+    status, said, data = link([*words, f"--ptxas={oracle.find('ptxas').path}"], inputs)
     told = our_words(theirs.stdout + theirs.stderr)
     if (status, said) != (theirs.returncode, told):
         return outcomes.DIFFERENT, f"exit {status}, {said!r}; nvlink {theirs.returncode}, {told!r}"
@@ -184,12 +186,6 @@ def _compared(words: list[str], folder: Path, place: Path) -> tuple[str, str]:
     if data == wanted:
         return outcomes.IDENTICAL, ""
     return outcomes.DIFFERENT, first_difference(wanted, data or b"")
-
-
-def _without_notes(messages: str) -> str:
-    """Messages without what only this linker tells with `-v`: inputs that are ignored."""
-    lines = messages.splitlines(keepends=True)
-    return "".join(line for line in lines if " info    : " not in line or "ignored" not in line)
 
 
 def jobs(
@@ -204,27 +200,87 @@ def jobs(
             yield from (Crossed(case, arch, "", variant=name) for name in names)
 
 
-def render(found: list[Crossed]) -> str:
-    """The page: counts by target and by variant, and the causes."""
-    lines = [_HEAD.rstrip()]
-    for title, key in (("target", "arch"), ("variant", "variant")):
-        kinds = (outcomes.IDENTICAL, outcomes.SAME_ERROR, outcomes.EXCEPTION, outcomes.DIFFERENT)
-        lines += ["", f"| {title} | links | {' | '.join(kinds)} |", "|---|" + "---|" * 5]
-        for value in dict.fromkeys(getattr(one, key) for one in found):
-            counts = Counter(one.kind for one in found if getattr(one, key) == value)
-            shown = f"sm_{value}" if key == "arch" else f"`{value}`"
-            row = [shown, counts.total(), *(counts[kind] for kind in kinds)]
-            lines.append("| " + " | ".join(map(str, row)) + " |")
-    named: dict[str, list[Crossed]] = {}
+@dataclass(frozen=True)
+class Counted:
+    """A row of the table: how many links of a target in a variant had an outcome.
+
+    Attributes:
+        cases: their names, where something was not the same.
+        cause: why; empty if nothing is named.
+    """
+
+    arch: str
+    variant: str
+    kind: str
+    links: int
+    cases: tuple[str, ...] = ()
+    cause: str = ""
+
+    def line(self) -> str:
+        """The row as text."""
+        words = (self.arch, self.variant, self.kind, str(self.links), ",".join(self.cases))
+        return "\t".join((*words, self.cause))
+
+    @classmethod
+    def parse(cls, line: str) -> Counted:
+        """The row that `line` wrote."""
+        arch, variant, kind, links, cases, why = line.split("\t")
+        return cls(arch, variant, kind, int(links), tuple(filter(None, cases.split(","))), why)
+
+
+def count(found: Iterable[Crossed]) -> list[Counted]:
+    """The rows of links."""
+    groups: dict[tuple[str, str, str, str], list[str]] = {}
     for one in found:
-        if one.kind == outcomes.EXCEPTION:
-            why = " ".join(cause(one).split()) or one.detail
-            named.setdefault(why, []).append(one)
+        named = one.kind == outcomes.EXCEPTION
+        why = " ".join(cause(one).split()) or one.detail if named else ""
+        groups.setdefault((one.arch, one.variant, one.kind, why), []).append(one.case)
+    same = (outcomes.IDENTICAL, outcomes.SAME_ERROR)
+    return [
+        Counted(arch, variant, kind, len(cases), () if kind in same else tuple(cases), why)
+        for (arch, variant, kind, why), cases in groups.items()
+    ]
+
+
+def table() -> list[Counted]:
+    """The rows of crossed.tsv."""
+    return [Counted.parse(line) for line in TABLE.read_text(encoding="utf-8").splitlines()[1:]]
+
+
+def store(found: Sequence[Crossed]) -> None:
+    """Put whole targets in the place of what the table has of them, and write the page."""
+    arches = {one.arch for one in found}
+    rows = [row for row in (table() if TABLE.exists() else ()) if row.arch not in arches]
+    lines = sorted(row.line() for row in (*rows, *count(found)))
+    TABLE.write_text("\n".join((_HEADER, *lines)) + "\n", encoding="utf-8")
+    PAGE.write_text(render(table()), encoding="utf-8")
+
+
+def render(rows: list[Counted]) -> str:
+    """The page: counts by target and by variant, and the causes."""
+    lines = [_HEAD.strip()]
+    kinds = (outcomes.IDENTICAL, outcomes.SAME_ERROR, outcomes.EXCEPTION, outcomes.DIFFERENT)
+    places = {name: at for at, name in enumerate(VARIANTS)}
+    for title, key in (("target", "arch"), ("variant", "variant")):
+        lines += ["", f"| {title} | links | {' | '.join(kinds)} |", "|---|" + "---|" * 5]
+        for value in sorted({getattr(row, key) for row in rows}, key=lambda v: places.get(v, v)):
+            counts: Counter[str] = Counter()
+            for row in rows:
+                if getattr(row, key) == value:
+                    counts[row.kind] += row.links
+            shown = f"sm_{value}" if key == "arch" else f"`{value}`"
+            cells = [shown, counts.total(), *(counts[kind] for kind in kinds)]
+            lines.append("| " + " | ".join(map(str, cells)) + " |")
+    named: dict[str, list[Counted]] = {}
+    for row in rows:
+        if row.kind == outcomes.EXCEPTION:
+            named.setdefault(row.cause, []).append(row)
+    totals = {why: sum(row.links for row in of) for why, of in named.items()}
     lines += ["", "## Named", ""]
-    for why, links in sorted(named.items(), key=lambda item: -len(item[1])):
-        cases = sorted({f"`{one.case}`" for one in links})
+    for why, links in sorted(totals.items(), key=lambda item: (-item[1], item[0])):
+        cases = sorted({f"`{case}`" for row in named[why] for case in row.cases})
         more = f" and {len(cases) - 8} more" if len(cases) > 8 else ""
-        lines.append(f"* {len(links)} links: {why} ({', '.join(cases[:8])}{more}).")
+        lines.append(f"* {links} links: {why} ({', '.join(cases[:8])}{more}).")
     return "\n".join(lines) + "\n"
 
 
@@ -236,7 +292,7 @@ Written by `make link-crossed`; do not edit. The inputs of every case of `tests/
 told, several together, inputs in reverse order and twice), by nvlink 13.0.88 and by `cubinspec
 link`. Files, messages and exit statuses are compared. *Named exceptions*, one by one in
 `tools/linkcases/crossed.yaml`, are counted below by cause; a link that is named and yet the same
-counts as different.
+counts as different. Targets are counted one by one, `tests/link/crossed.tsv` keeps the counts.
 """
 
 
@@ -248,8 +304,12 @@ def main() -> int:
     parser.add_argument("--variant", action="append", help="only this variant")
     parser.add_argument("--cache", type=Path, default=build.ROOT / "build" / "linkcases")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--page", action="store_true", help="write the page")
+    parser.add_argument(
+        "--page", action="store_true", help="count these targets anew, write the page"
+    )
     options = parser.parse_args()
+    if options.page and (options.case or options.variant):
+        parser.error("--page counts whole targets")
     why = oracle.missing("ptxas", "nvlink")
     if why is not None:
         print(f"cannot compare: {why}", file=sys.stderr)
@@ -264,7 +324,7 @@ def main() -> int:
         if one.kind == outcomes.DIFFERENT:
             print(f"{one.case} sm_{one.arch} {one.variant}: {one.detail}")
     if options.page:
-        PAGE.write_text(render(found).lstrip(), encoding="utf-8")
+        store(found)
     print(dict(Counter(one.kind for one in found)))
     return int(any(one.kind == outcomes.DIFFERENT for one in found))
 
