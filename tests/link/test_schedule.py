@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from cubinspec_generated.tables.sass import NAMES
 from cubinspec_writer.linker import link
 from cubinspec_writer.linker.command import linker_note
 from cubinspec_writer.linker.finalizer import flow, operands, schedule
+from tools.fuzz.scaling import MOST, calls_of
 from tools.linkcases.sweep import schedules
 from tools.oracle import Tool
 
@@ -35,6 +37,8 @@ _SWEPT = (
 )
 _LOAD, _LOAD_2, _ADD, _TABLE, _EXIT = 0xFF017B82, 0xFF027B82, 0x03037210, 0x04047949, 0x0000794D
 _CALL = 0x00007943
+_ATOMIC = 0x0300798E
+_BRANCH = 0x000FEA000383FFFFFFFFFFFC00FC7947
 
 
 def _instruction(word: int, write: int = 7, read: int = 7, wait: int = 0) -> bytes:
@@ -92,6 +96,27 @@ def test_code_stays_where_the_new_barriers_are_not_certain() -> None:
     )
 
 
+def _ways(number: int, waits: int = 0) -> bytes:
+    """A kernel with so many atomic operations in branches, which wait for some barriers."""
+    skip = flow.with_target(_BRANCH & ~0xF000, 0, 2).to_bytes(16, "little")
+    way = skip + _instruction(_ATOMIC, read=2, wait=waits)
+    return _kernel(way * number)
+
+
+def test_the_time_for_barriers_grows_as_the_code() -> None:
+    few, many = (
+        calls_of(partial(schedule.without_stack_load, _ways(number))) for number in (100, 200)
+    )
+    assert many < MOST * few
+
+
+def test_code_with_very_many_waits_stays_by_name() -> None:
+    assert schedule.without_stack_load(_ways(300, 0b100)) == (
+        None,
+        "too many instructions wait for barriers of other blocks",
+    )
+
+
 def test_what_shares_a_barrier_with_the_load_is_no_doubt() -> None:
     code = _kernel(_instruction(_LOAD_2, write=0), _instruction(_ADD, wait=0b01))
     changed, reason = schedule.without_stack_load(code)
@@ -134,10 +159,9 @@ def test_a_wait_that_is_missing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_branch_leads_where_it_is_sent() -> None:
-    branch = 0x000FEA000383FFFFFFFFFFFC00FC7947
-    assert flow.Instruction(branch, 9).target == 9
+    assert flow.Instruction(_BRANCH, 9).target == 9
     for target in (0, 9, 10, 70000):
-        moved = flow.Instruction(flow.with_target(branch, 9, target), 9)
+        moved = flow.Instruction(flow.with_target(_BRANCH, 9, target), 9)
         assert (moved.target, moved.goes_on) == (target, False)
 
 

@@ -28,8 +28,9 @@ applied. The rest is imitated here:
     jump tables hold places in Mercury code and get the matching places in SASS.
 `flow`
     instructions, and which can follow which.
-`operands`, `lifetimes`, `barriers`
-    which registers are named, how long barriers are in use, and which one takes whose place.
+`operands`, `paths`, `lifetimes`, `barriers`
+    which registers are named, what can run behind an instruction, how long barriers are in use,
+    and which one takes whose place.
 `schedule`
     a stack pointer that is loaded and never used sets no barrier, so other barriers move.
 `stubs`

@@ -58,6 +58,7 @@ from cubinspec_writer.linker.finalizer.lifetimes import (
     lifetimes,
     over_after,
 )
+from cubinspec_writer.linker.finalizer.paths import Region, listed
 from cubinspec_writer.linker.finalizer.waits import sets_again, waits
 
 TYPE_CHECKING = False
@@ -83,15 +84,14 @@ class _Numbers:
         given: the number of each barrier.
     """
 
-    __slots__ = ("_at_loops", "_code", "_loops", "active", "given")
+    __slots__ = ("_at_loops", "_code", "active", "given")
 
     def __init__(self, code: Code) -> None:
         self._code = code
         self.active: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
         self.given: dict[tuple[int, bool], int] = {}
-        #: The instructions that code goes back to, and per number what was pending there.
-        self._loops = code.loops
-        self._at_loops: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
+        #: What was pending with each number at each instruction that code goes back to.
+        self._at_loops: dict[tuple[int, int], list[Lifetime]] = {}
 
     def go_on(self, at: int) -> None:
         """Forget what ends in front of an instruction, unless code goes back to where it was."""
@@ -99,9 +99,9 @@ class _Numbers:
             over = [life for life in lives if life.end <= at]
             if over:
                 self.active[number] = [life for life in lives if life.end > at]
-                self._at_loops[number] += [
-                    life for life in over if any(map(life.is_there, self._loops))
-                ]
+                for life in over:
+                    for to in life.there.chosen(self._code.loops):
+                        self._at_loops.setdefault((number, to), []).append(life)
 
     def is_taken(self, life: Lifetime, number: int) -> bool:
         """Whether a barrier with this number is pending here, or comes together with this one.
@@ -138,7 +138,7 @@ class _Numbers:
                 and (other.is_pending_at(life.at) or any(map(other.is_pending_at, seen)))
             ]
             if to <= life.at:
-                found += [other for other in self._at_loops[number] if other.is_there(to)]
+                found += self._at_loops.get((number, to), ())
         return found
 
     def sharing(self, life: Lifetime, number: int) -> list[Lifetime]:
@@ -162,8 +162,11 @@ class _Numbers:
             sharing.append(life)
             stops = {at for one in sharing for at in one.waits}
             for one in sharing:
-                one.shared_stops |= stops
-                code.measure(one, sorted(one.shared_stops))
+                one.shared_stops = one.shared_stops | stops
+                # Most stops are behind others, which have ended it.
+                if any(map(one.is_there, one.shared_stops.difference(one.stops))):
+                    code.measure(one, sorted(one.shared_stops))
+                one.stops = one.shared_stops
         # Of barriers that nothing waits for, only the latest is kept.
         self.active[number] = [
             other
@@ -199,15 +202,16 @@ class _Chooser:
         self._far = SASS_SHARED_BARRIER - self._has_textures
         #: Last instructions of the blocks in which other barriers avoid this number.
         self._kept: set[int] = set()
+        pieces: list[tuple[int, int]] = []
         for life in lives:
             if life.is_far() and self._shared_number(life) == self._far:
                 self._kept.add(code.last[life.at])
-                at, mask = life.base, life.passed | life.ended
-                while mask:
-                    if mask & 1:
-                        self._kept.add(code.last[at])
-                    mask >>= 1
-                    at += 1
+                pieces += life.there.pieces()
+        for first, beyond in Region(pieces).pieces():
+            at = first
+            while at < beyond:
+                self._kept.add(code.last[at])
+                at = code.last[at] + 1
 
     def _shared_number(self, life: Lifetime) -> int:
         return SASS_SHARED_BARRIER if life.is_texture else self._far
@@ -310,17 +314,12 @@ class _Chooser:
                 return True
             if not set(life.waits) <= set(other.waits):
                 return False
-            return self._code.walk(life.at, other.waits)[1] == life.waits
-        at = life.user - other.base
-        if (
-            not (other.is_result or self._code.names(other, life.user))
-            or at < 0
-            or not other.ended >> at & 1
-        ):
+            return self._code.walk(life.at, listed(other.waits))[1] == life.waits
+        if not other.ends_at(life.user):
             return False
-        first = max(life.at + 1, other.base) - other.base
-        between = (1 << max(at - first, 0)) - 1
-        return other.passed >> first & between == between
+        if not (other.is_result or self._code.names(other, life.user)):
+            return False
+        return other.passes_all(max(life.at + 1, other.there.firsts[0]), life.user)
 
     def _cost(self, life: Lifetime, others: list[Lifetime], number: int = 0) -> int:
         """Cycles that are lost when a barrier shares the number of others.

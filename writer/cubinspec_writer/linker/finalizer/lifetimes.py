@@ -46,18 +46,29 @@ from cubinspec_writer.linker.finalizer.flow import (
     visiting_order,
 )
 from cubinspec_writer.linker.finalizer.operands import registers, writes_predicate
+from cubinspec_writer.linker.finalizer.paths import (
+    NOWHERE,
+    Paths,
+    Region,
+    first_of,
+    listed,
+    without,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cubinspec_writer.linker.finalizer.flow import Instruction
+    from cubinspec_writer.linker.finalizer.paths import Stops
+
+
+#: Waits that are followed in a function, and as many more for each of its instructions.
+_WAITS, _WAITS_OF_ONE = 20_000, 3  # not a spec number: a second or two of work
 
 
 class Lifetime:
     """One barrier from being set to being waited for.
-
-    Instructions are bits of a mask whose bit 0 is instruction `base`, as most lifetimes are short.
 
     Attributes:
         at: number of the instruction that sets it.
@@ -66,20 +77,21 @@ class Lifetime:
         is_long: whether it stands for a result that takes long.
         is_texture: whether it stands for what is read from a texture or a surface.
         number: the barrier.
-        passed: mask of the instructions that do not wait for it although it is pending.
-        ended: mask of the instructions that wait for it.
+        there: the code in front of whose instructions it is pending.
+        ended: the instructions that wait for it.
+        over: those of them behind which it is not pending, in another round of a loop either.
         end: number of the instruction behind all of these.
         waits: numbers of the instructions that wait for it, whatever it shares its number with.
         user: the instruction of the same block that waits; -1: none does.
         over_at: the end of its block if that waits for it, as it is over by then; -1: it does not.
         input_waits: those that wait in the input, also for what shares its number.
+        stops: those that it was measured with.
         shared_stops: those that wait for what shares its new number.
         shares: whether another one has its number at the same time.
     """
 
     __slots__ = (
         "at",
-        "base",
         "end",
         "ended",
         "input_waits",
@@ -88,10 +100,12 @@ class Lifetime:
         "is_texture",
         "number",
         "opcode",
+        "over",
         "over_at",
-        "passed",
         "shared_stops",
         "shares",
+        "stops",
+        "there",
         "user",
         "waits",
     )
@@ -103,12 +117,14 @@ class Lifetime:
         self.is_result = is_result
         self.is_long = is_result and opcode in LONG
         self.is_texture = is_result and opcode in TEXTURE
-        self.base = self.end = at
-        self.passed = 0
-        self.ended = 0
+        self.end = at
+        self.there = Region()
+        self.ended: frozenset[int] = frozenset()
+        self.over: frozenset[int] = frozenset()
         self.waits: list[int] = []
         self.input_waits: list[int] = []
-        self.shared_stops: set[int] = set()
+        self.stops: Iterable[int] = ()
+        self.shared_stops: frozenset[int] = frozenset()
         self.user = -1
         self.over_at = -1
         self.shares = False
@@ -118,7 +134,6 @@ class Lifetime:
         other = Lifetime(self.at, self.opcode, self.number, self.is_result)
         for name in self.__slots__:
             setattr(other, name, getattr(self, name))
-        other.shared_stops = set(self.shared_stops)
         return other
 
     def is_far(self) -> bool:
@@ -127,26 +142,30 @@ class Lifetime:
 
     def is_pending_at(self, at: int) -> bool:
         """Whether it is pending when an instruction has waited."""
-        return self.at == at or (self.base <= at and bool(self.passed >> at - self.base & 1))
+        return self.at == at or (at not in self.over and self.there.has(at))
 
     def is_there(self, at: int) -> bool:
         """Whether it is pending in front of an instruction."""
-        return self.base <= at and bool((self.passed | self.ended) >> at - self.base & 1)
+        return self.there.has(at)
 
     def ends_at(self, at: int) -> bool:
         """Whether an instruction waits for it."""
-        return self.base <= at and bool(self.ended >> at - self.base & 1)
+        return at in self.ended
+
+    def passes_all(self, first: int, beyond: int) -> bool:
+        """Whether it is pending behind every instruction of a piece of code."""
+        if first >= beyond:
+            return True
+        is_there = self.there.gap_behind(first) >= beyond
+        return is_there and not any(first <= at < beyond for at in self.over)
 
     def meets(self, other: Lifetime) -> bool:
         """Whether both are pending in front of an instruction that does not wait for both."""
-        passed, ended, distance = other.passed, other.ended, self.base - other.base
-        if distance > 0:
-            passed >>= distance
-            ended >>= distance
-        else:
-            passed <<= -distance
-            ended <<= -distance
-        return bool(self.passed & (passed | ended) or self.ended & passed)
+        both = self.over & other.over
+        return any(
+            not both or any(at not in both for at in range(first, beyond))
+            for first, beyond in self.there.common(other.there)
+        )
 
 
 class Code:
@@ -160,7 +179,7 @@ class Code:
         after: for every instruction those that can follow.
         ends_before: for every first instruction of a block the ends of blocks that lead to it.
         last: for every instruction the last one of its block.
-        loops: the instructions that code goes back to.
+        loops: the instructions that code goes back to, sorted.
         waits: for every barrier the instructions that wait for it. For what WARPSYNC.COLLECTIVE
             waits for, ENDCOLLECTIVE or one in front of it waits again; only that counts.
         waits_for_all: the instructions that wait for all barriers.
@@ -176,6 +195,11 @@ class Code:
     """
 
     __slots__ = (
+        "_named",
+        "_outside",
+        "_paths",
+        "_returns",
+        "_written",
         "after",
         "clock",
         "clock_of_stalls",
@@ -229,9 +253,17 @@ class Code:
         self.waits: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
         self.waits_for_all = [at for at, one in enumerate(instructions) if one.waits_for_all]
         self.clock: list[int] = []
-        self.loops = frozenset(
-            to for at, found in enumerate(self.after) for to in found if to <= at
-        )
+        self.loops = sorted({to for at, found in enumerate(self.after) for to in found if to <= at})
+        self._paths = Paths(self.after, self.last)
+        #: Where code behind each instruction goes back to, the foremost.
+        self._returns = [NOWHERE] * len(instructions)
+        for at in range(len(instructions) - 2, -1, -1):
+            self._returns[at] = min((self._returns[at + 1], *self.after[at + 1]))
+        #: Instructions that wait for all registers, and those of every register.
+        self._outside: list[int] = []
+        self._named: dict[int, list[int]] = {}
+        self._written: dict[int, list[int]] = {}
+        self._find_registers()
         self.explained: dict[tuple[int, int], list[tuple[int, bool]]] = {}
         self._run_clock(cycles)
         self.clock_of_stalls = list(self.clock)
@@ -251,21 +283,57 @@ class Code:
                     if wait >> number & 1:
                         self.waits[number].append(at)
 
+    def _find_registers(self) -> None:
+        """Find the instructions that name each register, and those that write it."""
+        for at, (written, read) in enumerate(self.registers):
+            if self._names_all(at):
+                self._outside.append(at)
+            for register in _bits(written):
+                self._written.setdefault(register, []).append(at)
+            for register in _bits(written | read):
+                self._named.setdefault(register, []).append(at)
+
     def waits_for(self, at: int, number: int) -> bool:
         """Whether an instruction waits for a barrier in the input."""
         return bool(self.instructions[at].wait >> number & 1)
 
     def names(self, life: Lifetime, at: int) -> bool:
-        """Whether an instruction has to wait for the registers of a lifetime.
-
-        A call, a return and ENDCOLLECTIVE do so for all.
-        """
-        if at in self.ends or self.instructions[at].opcode in OUTSIDE:
+        """Whether an instruction has to wait for the registers of a lifetime."""
+        if self._names_all(at):
             return True
         written, read = self.registers[at]
         if life.is_result:
             return bool(self.registers[life.at][0] & (written | read))
         return bool(self.registers[life.at][1] & written)
+
+    def _names_all(self, at: int) -> bool:
+        """Whether an instruction is a call, a return or ENDCOLLECTIVE, which wait for all."""
+        return at in self.ends or self.instructions[at].opcode in OUTSIDE
+
+    def naming(self, life: Lifetime) -> Stops:
+        """Stops at all that `names` a lifetime."""
+        written, read = self.registers[life.at]
+        places = self._named if life.is_result else self._written
+        found = (
+            places[register]
+            for register in _bits(written if life.is_result else read)
+            if register in places
+        )
+        return first_of(listed(self._outside), *map(listed, found))
+
+    def overtaking(self, life: Lifetime) -> Stops:
+        """Stops at all that names a lifetime and could overtake it."""
+        find = self.naming(life)
+        if life.is_result or life.opcode not in ORDERED:
+            return find
+
+        def find_overtaking(at: int) -> int:
+            at = find(at)
+            while at != NOWHERE and not self.overtakes(at, life):
+                at = find(at + 1)
+            return at
+
+        return find_overtaking
 
     def is_counted(self, life: Lifetime, number: int) -> bool:
         """Whether an instruction counts a lifetime that has this number: the number has to stay."""
@@ -299,7 +367,7 @@ class Code:
 
         One that has to be waited for in every round of a loop is in use up to its head.
         """
-        pieces, reached = self.walk(life.at, stops)
+        region, reached = self.walk(life.at, listed(stops))
         heads = [
             to
             for at in reached
@@ -307,43 +375,26 @@ class Code:
             for to in self.after[at]
             if to <= at
         ]
-        base = min((*(first for first, _ in pieces), *heads), default=life.at)
-        passed = ended = 0
-        for first, beyond in pieces:
-            passed |= (1 << beyond - base) - (1 << first - base)
-        for at in reached:
-            ended |= 1 << at - base
-        passed &= ~ended
-        for at in heads:
-            passed |= 1 << at - base
-        life.base, life.passed, life.ended = base, passed, ended
-        life.end = base + (passed | ended).bit_length()
+        if heads:
+            region = Region((*region.pieces(), *((at, at + 1) for at in heads)))
+        life.stops = stops
+        life.there = region
+        life.ended = frozenset(reached)
+        life.over = life.ended.difference(heads)
+        life.end = region.beyonds[-1] if region.beyonds else life.at
         return reached
 
-    def walk(self, start: int, stops: list[int]) -> tuple[list[tuple[int, int]], list[int]]:
-        """What can run between an instruction and the first of `stops` on every path.
+    def walk(self, start: int, stop_behind: Stops) -> tuple[Region, list[int]]:
+        """What can run between an instruction and the first stop on every path.
 
         Returns:
-            pieces of code (first, beyond) up to and with these stops; the stops that are reached.
+            that code up to and with these stops; the stops that are reached.
         """
-        pieces = []
-        reached = set()
-        seen = set()
-        waiting = list(self.after[start])
-        while waiting:
-            first = waiting.pop()
-            if first in seen:
-                continue
-            seen.add(first)
-            last = self.last[first]
-            place = bisect_left(stops, first)
-            if place < len(stops) and stops[place] <= last:
-                pieces.append((first, stops[place] + 1))
-                reached.add(stops[place])
-            else:
-                pieces.append((first, last + 1))
-                waiting += self.after[last]
-        return pieces, sorted(reached)
+        return self._paths.walk(start, stop_behind)
+
+    def returns_to(self, at: int) -> bool:
+        """Whether code behind an instruction goes back to it or in front of it."""
+        return self._returns[at] <= at
 
     def explain(self, lives: list[Lifetime]) -> None:
         """Note which lifetimes explain waits that nothing else does.
@@ -358,60 +409,54 @@ class Code:
                         (life.at, life.is_result)
                     )
 
-    def pass_by(
-        self, life: Lifetime, foreign: set[int], loops: frozenset[int] = frozenset()
-    ) -> None:
+    def pass_by(self, life: Lifetime, foreign: set[int], loops: Sequence[int] = ()) -> None:
         """Let a lifetime pass instructions; it waits behind them where its registers are named.
 
         It waits at the end of the first block of a loop, too, if it comes from the round before.
 
         Args:
             foreign: the instructions.
-            loops: heads of loops for which this is done.
+            loops: sorted heads of loops for which this is done.
         """
-        seen, base = life.passed | life.ended, life.base
-        stops = set(life.waits) - foreign
-        found: set[int] | None = None
-        while found is None or found:
-            pieces, _ = self.walk(life.at, sorted(stops))
-            found = {
-                at
-                for first, beyond in pieces
-                for at in range(first, beyond)
-                if self.names(life, at) and self.overtakes(at, life)
-            }
-            if not life.is_long:
-                found |= {
-                    beyond - 1
-                    for first, beyond in pieces
-                    if first in loops and first <= life.at and beyond - 1 == self.last[first]
-                }
-            found = {at for at in found - stops if not (at >= base and seen >> at - base & 1)}
-            stops |= found
-        life.waits = self.measure(life, sorted(stops))
+        stays = listed(sorted(set(life.waits) - foreign))
+        ends: list[int] = []
+        if not life.is_long:
+            region, _ = self.walk(life.at, stays)
+            heads = region.chosen(loops, life.at)
+            ends = sorted(self.last[head] for head in heads if stays(head) >= self.last[head])
+        behind = without(first_of(listed(ends), self.overtaking(life)), life.there)
+        _, reached = self.walk(life.at, first_of(stays, behind))
+        life.waits = self.measure(life, reached)
 
     def named_waits(self, life: Lifetime) -> list[int]:
         """The instructions that have to wait for a lifetime as they use its registers."""
-        stops: list[int] = []
-        while True:
-            pieces, reached = self.walk(life.at, stops)
-            found = {
-                at
-                for first, beyond in pieces
-                for at in range(first, beyond)
-                if at not in reached and self.names(life, at) and self.overtakes(at, life)
-            }
-            if not found:
-                return reached
-            stops = sorted(found.union(stops))
+        return self.walk(life.at, self.overtaking(life))[1]
+
+
+def _bits(mask: int) -> list[int]:
+    """The bits of a mask."""
+    found = []
+    while mask:
+        lowest = mask & -mask
+        found.append(lowest.bit_length() - 1)
+        mask ^= lowest
+    return found
+
+
+class WaitsError(Exception):
+    """So many instructions wait for barriers of far away that a link would take minutes."""
 
 
 def set_barriers(code: Code) -> list[Lifetime]:
     """Every barrier that is set, in the order of the code, with its waits as the input has them.
 
     Operands of an instruction come before its result.
+
+    Raises:
+        WaitsError: they have more waits than are followed here.
     """
     found = []
+    left = _WAITS + _WAITS_OF_ONE * len(code.instructions)
     for at, instruction in enumerate(code.instructions):
         for number, is_result in ((instruction.read, False), (instruction.write, True)):
             if number < SASS_NO_BARRIER:
@@ -421,6 +466,9 @@ def set_barriers(code: Code) -> list[Lifetime]:
                     # The fence that sets it belongs to the instruction behind that waits for all.
                     stops = sorted({*stops, *code.waits_for_all})
                 life.waits = life.input_waits = code.measure(life, stops)
+                left -= len(life.waits)
+                if left < 0:
+                    raise WaitsError("too many instructions wait for barriers of other blocks")
                 for wait in life.waits:
                     code.explained.setdefault((wait, number), []).append((at, is_result))
                 found.append(life)
@@ -430,7 +478,8 @@ def set_barriers(code: Code) -> list[Lifetime]:
 def lifetimes(code: Code) -> list[Lifetime]:
     """Every barrier that is set, with the waits that it would have with a number of its own."""
     found = set_barriers(code)
-    _pass_rounds(code, found)
+    ending = _Ending(found)
+    _pass_rounds(code, found, ending)
     _find_sharing(found)
     for life in found:
         _find_user(code, life)
@@ -440,7 +489,7 @@ def lifetimes(code: Code) -> list[Lifetime]:
             continue
         end = code.last[life.at]
         is_late = code.clock[end] - code.clock[life.at] >= over_after(life)
-        if is_late or _is_told_over(code, life, end, found):
+        if is_late or _is_told_over(code, life, end, ending):
             life.over_at = end
         elif life.is_result and life.waits == [end] and end not in code.ends:
             # It is not over, so the end needs it, as a branch needs a predicate.
@@ -481,34 +530,58 @@ def _find_user(code: Code, life: Lifetime) -> None:
             life.user = first
 
 
+class _Ending:
+    """What an instruction can end, of all lifetimes with one number."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, lives: list[Lifetime]) -> None:
+        self._found: dict[tuple[int, int], list[Lifetime]] = {}
+        for life in lives:
+            for at in life.ended.union(life.input_waits):
+                self._found.setdefault((at, life.number), []).append(life)
+
+    def at(self, at: int, number: int) -> list[Lifetime]:
+        """Those for which an instruction waits, or has waited in the input."""
+        return self._found.get((at, number), [])
+
+    def add(self, life: Lifetime) -> None:
+        """Note where a lifetime ends now."""
+        for at in life.ended:
+            self._found.setdefault((at, life.number), []).append(life)
+
+
 def _pass_foreign(code: Code, lives: list[Lifetime]) -> None:
     """Let lifetimes pass waits inside of blocks that are for what only shares their number."""
+    ending = _Ending(lives)
     for life in lives:
         if life.user >= 0 or life.shares or code.names_nothing(life):
             continue
         if life.is_result and code.has_unknown_users(life):
             continue
         foreign = {
-            at for at in life.waits if at != code.last[at] and _is_foreign(code, life, at, lives)
+            at for at in life.waits if at != code.last[at] and _is_foreign(code, life, at, ending)
         }
         if foreign:
             code.pass_by(life, foreign)
+            ending.add(life)
 
 
-def _is_foreign(code: Code, life: Lifetime, at: int, lives: list[Lifetime]) -> bool:
+def _is_foreign(code: Code, life: Lifetime, at: int, ending: _Ending) -> bool:
     """Whether an instruction waits for another lifetime that has the same number."""
     return not code.names(life, at) and any(
-        other.number == life.number and other.ends_at(at) and code.names(other, at)
-        for other in lives
+        other.ends_at(at) and code.names(other, at) for other in ending.at(at, life.number)
     )
 
 
-def _is_told_over(code: Code, life: Lifetime, end: int, lives: list[Lifetime]) -> bool:
+def _is_told_over(code: Code, life: Lifetime, end: int, input_ending: _Ending) -> bool:
     """Whether the end of a block waits in the input for what it does not need."""
     if not life.shares or end not in life.input_waits:
         return False
-    ending = [o for o in lives if o.number == life.number and end in o.input_waits]
-    return not any(code.names(other, end) or code.names_nothing(other) for other in ending)
+    return not any(
+        end in other.input_waits and (code.names(other, end) or code.names_nothing(other))
+        for other in input_ending.at(end, life.number)
+    )
 
 
 def _is_hidden(code: Code, life: Lifetime, end: int) -> bool:
@@ -518,7 +591,7 @@ def _is_hidden(code: Code, life: Lifetime, end: int) -> bool:
     return any(life.at < at < end and not code.names(life, at) for at in life.waits)
 
 
-def _pass_rounds(code: Code, lives: list[Lifetime]) -> None:
+def _pass_rounds(code: Code, lives: list[Lifetime], ending: _Ending) -> None:
     """Let what is set in front of a loop pass waits for what the round before has left.
 
     A wait behind them that nothing else explains shows that they do not end it. They do not end
@@ -533,13 +606,14 @@ def _pass_rounds(code: Code, lives: list[Lifetime]) -> None:
                 for at in life.waits
                 if at > life.at
                 and not code.names(life, at)
-                and any(other.at >= at and other.ends_at(at) for other in alike)
+                and any(o.at >= at and o.ends_at(at) for o in ending.at(at, number))
             }
             if not rounds:
                 continue
             passes = any(at > life.at and code.names(life, at) for at in later)
             if passes or not code.named_waits(life):
                 code.pass_by(life, rounds)
+                ending.add(life)
 
 
 def latency(life: Lifetime) -> int:
@@ -577,22 +651,18 @@ def _let_wait(code: Code, lives: list[Lifetime]) -> None:
 
 def _keep_own_waits(code: Code, life: Lifetime) -> None:
     """Removes waits that are for other barriers, and adds those that these made superfluous."""
-    seen = life.passed | life.ended
-    base = life.base
-    stops = {at for at in code.waits[life.number] if at == code.last[at] or code.names(life, at)}
-    found: set[int] | None = None
-    while found is None or found:
-        pieces, _ = code.walk(life.at, sorted(stops))
-        found = {
-            at
-            for first, beyond in pieces
-            for at in range(first, beyond)
-            if at not in stops
-            and not (at >= base and seen >> at - base & 1)
-            and code.names(life, at)
-        }
-        stops |= found
-    life.waits = code.measure(life, sorted(stops))
+    waits = code.waits[life.number]
+
+    def own(at: int) -> int:
+        for place in range(bisect_left(waits, at), len(waits)):
+            stop = waits[place]
+            if stop == code.last[stop] or code.names(life, stop):
+                return stop
+        return NOWHERE
+
+    behind = without(code.naming(life), life.there)
+    _, reached = code.walk(life.at, first_of(own, behind))
+    life.waits = code.measure(life, reached)
 
 
 def _is_inside(code: Code, at: int, end: int) -> bool:
@@ -601,13 +671,19 @@ def _is_inside(code: Code, at: int, end: int) -> bool:
 
 def _find_sharing(found: list[Lifetime]) -> None:
     """Marks barriers whose number another one has at the same time."""
-    active: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
+    alone: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
+    shared: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
     for life in found:
-        others = [other for other in active[life.number] if other.end > life.at]
-        for other in others:
-            if other.is_pending_at(life.at):
-                other.shares = life.shares = True
-        active[life.number] = [*others, life]
+        others, known = alone[life.number], shared[life.number]
+        while known and known[-1].end <= life.at:
+            known.pop()
+        pending = [other for other in others if other.is_pending_at(life.at)]
+        for other in pending:
+            other.shares = True
+        life.shares = bool(pending) or any(o.is_pending_at(life.at) for o in reversed(known))
+        known += pending
+        alone[life.number] = [o for o in others if o.end > life.at and not o.shares]
+        (known if life.shares else alone[life.number]).append(life)
 
 
 def _user(code: Code, life: Lifetime, end: int) -> int:

@@ -54,8 +54,9 @@ from cubinspec_writer.linker.finalizer.flow import (
     followers,
     with_barriers,
 )
-from cubinspec_writer.linker.finalizer.lifetimes import Code, set_barriers
+from cubinspec_writer.linker.finalizer.lifetimes import Code, WaitsError, set_barriers
 from cubinspec_writer.linker.finalizer.operands import may_read, registers
+from cubinspec_writer.linker.finalizer.paths import Region, listed, without
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,12 +151,13 @@ def _assigned(
     doubt = _unclear(instructions)
     if doubt:
         return None, doubt
-    assigned, doubt = assign_to(instructions)
-    if doubt:
-        return None, doubt
-    if not waits_enough(instructions, assigned, gone):
-        return None, "a wait would be lost"
-    return _with(instructions, assigned), ""
+    try:
+        assigned, doubt = assign_to(instructions)
+        if not doubt and not waits_enough(instructions, assigned, gone):
+            doubt = "a wait would be lost"
+    except WaitsError as error:
+        doubt = str(error)
+    return (None, doubt) if doubt else (_with(instructions, assigned), "")
 
 
 def _reached(after: list[list[int]]) -> set[int]:
@@ -181,6 +183,14 @@ def with_new_barriers(code: bytes | bytearray, *, is_final: bool) -> tuple[bytes
     """
     if len(code) % SASS_BYTES:
         return None, ""
+    try:
+        return _all_new(code, is_final=is_final)
+    except WaitsError as error:
+        return None, str(error)
+
+
+def _all_new(code: bytes | bytearray, *, is_final: bool) -> tuple[bytes | None, str]:
+    """What `with_new_barriers` returns for whole instructions."""
     loses, doubt = _loses_load(code) if is_final else (False, "")
     if doubt:
         return None, doubt
@@ -375,20 +385,23 @@ def waits_enough(instructions: list[Instruction], assigned: list[Assignment], go
         new = write if life.is_result else read
         if new == SASS_NO_BARRIER:
             return False
-        pieces, reached = code.walk(life.at, stops[new])
-        safe = life.passed << life.base
-        for at in reached:
-            safe |= 1 << at
+        region, reached = code.walk(life.at, listed(stops[new]))
         is_known = not life.is_result or not code.has_unknown_users(life)
-        for first, beyond in pieces:
-            risky = ((1 << beyond) - (1 << first) & ~safe) >> first
-            at = first
-            while risky:
-                if risky & 1 and (code.names(life, at) or not is_known):
-                    return False
-                risky >>= 1
-                at += 1
+        risky = code.naming(life) if is_known else _every
+        safe = Region((*life.there.pieces(), *((at, at + 1) for at in reached)))
+        lost = [at for at in region.chosen(sorted(life.over)) if risky(at) == at]
+        if set(lost) - set(reached):
+            return False
+        find = without(risky, safe)
+        for first, beyond in region.pieces():
+            if safe.gap_behind(first) < beyond and find(first) < beyond:
+                return False
     return True
+
+
+def _every(at: int) -> int:
+    """Stops at every instruction."""
+    return at
 
 
 def _unknown(opcodes: set[int]) -> str:

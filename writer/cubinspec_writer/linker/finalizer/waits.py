@@ -12,7 +12,10 @@ set again.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from cubinspec_generated.codes_sass import SASS_BARRIERS
+from cubinspec_writer.linker.finalizer.paths import NOWHERE, listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,18 +75,18 @@ def _leave(lives: list[Lifetime], code: Code, given: Given) -> set[tuple[int, in
     """
     left: set[tuple[int, int]] = set()
     alike: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
+    changed: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
     for life in lives:
-        for number in {life.number, given[life.at, life.is_result]}:
+        numbers = {life.number, given[life.at, life.is_result]}
+        for number in numbers:
             alike[number].append(life)
+            if len(numbers) > 1:
+                changed[number].append(life)
     for life in lives:
         number = life.number
         if life.waits == life.input_waits or given[life.at, life.is_result] != number:
             continue
-        if all(
-            other.number == given[other.at, other.is_result]
-            for other in alike[number]
-            if _meet(life, other)
-        ):
+        if not any(_meet(life, other) for other in changed[number]):
             if any(o.at >= at and o.is_there(at) for o in alike[number] for at in life.input_waits):
                 left |= {(at, number) for at in life.waits if code.waits_for(at, number)}
             life.waits = code.measure(life, life.input_waits)
@@ -113,6 +116,7 @@ def _wait_where_set_again(
     setters: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
     for life in lives:
         setters[given[life.at, life.is_result]].append(life.at)
+    known = [frozenset(of_number) for of_number in setters]
     for old, life in zip(before, lives, strict=True):
         number = given[life.at, life.is_result]
         if life.user >= 0 or (life.is_result and code.has_unknown_users(life)):
@@ -120,16 +124,14 @@ def _wait_where_set_again(
         no_more = {
             at
             for at in life.waits
-            if sets_again(code, old, at) and (number != old.number or at not in setters[number])
+            if sets_again(code, old, at) and (number != old.number or at not in known[number])
         }
         if no_more:
             code.pass_by(life, no_more)
         again = {
             at
-            for at in setters[number]
-            if at <= life.at
-            and life.is_there(at)
-            and (no_more or number != old.number or not code.instructions[at].sets(number))
+            for at in life.there.chosen(setters[number], life.at)
+            if (no_more or number != old.number or not code.instructions[at].sets(number))
         }
         dropped |= {(at, number) for at in no_more - again}
         if no_more or again:
@@ -205,7 +207,7 @@ def _keep_waits(
         if any(given.get(setter) != number for setter in setters):
             continue
         with_this = sorted([*stops, at])
-        is_reached = any(at in code.walk(of, with_this)[1] for of, _ in setters)
+        is_reached = any(at in code.walk(of, listed(with_this))[1] for of, _ in setters)
         if is_reached or not setters or at in code.ends:
             wanted[at] |= 1 << number
             stops = with_this
@@ -220,11 +222,32 @@ def _stops(code: Code, sharing: list[Lifetime]) -> list[int]:
     stops: list[int] = []
     late: set[int] = set()
     for at, lives in sorted(waiting.items()):
-        for life in lives:
-            known = [stop for stop in stops if stop not in late or life.at >= stop]
-            if at in code.walk(life.at, [*known, at])[1]:
-                stops.append(at)
-                if all(one.at >= at for one in lives):
-                    late.add(at)
-                break
+        # From the nearest one the way is short.
+        if any(_reaches(code, life, at, stops, late) for life in reversed(lives)):
+            stops.append(at)
+            if all(one.at >= at for one in lives):
+                late.add(at)
     return stops
+
+
+def _reaches(code: Code, life: Lifetime, at: int, stops: list[int], late: set[int]) -> bool:
+    """Whether a lifetime comes to an instruction past stops in front of that.
+
+    Those that wait for the round of a loop before do not end what is set in front of it.
+    """
+    if life.ends_at(at) and life.ended.issuperset(life.there.chosen(stops)):
+        return True
+
+    def find(first: int) -> int:
+        place = bisect_left(stops, first)
+        while place < len(stops) and stops[place] in late and life.at < stops[place]:
+            place += 1
+        stop = stops[place] if place < len(stops) else NOWHERE
+        return min(stop, at) if first <= at else stop
+
+    def find_in_front(first: int) -> int:
+        return find(first) if first <= at else first
+
+    if at in code.walk(life.at, find_in_front)[1]:
+        return True
+    return (life.at >= at or code.returns_to(at)) and at in code.walk(life.at, find)[1]
