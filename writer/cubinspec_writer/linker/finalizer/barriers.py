@@ -552,24 +552,21 @@ def _end_later(early: Code, code: Code, lives: list[Lifetime]) -> bool:
     changes = False
     for life in lives:
         end = code.last[life.at]
-        if life.user >= 0 or not code.after[end] or not (life.is_result or life.waits):
+        is_later = code.cycles(life, end) > early.cycles(life, end)
+        if not is_later or life.user >= 0 or not code.after[end]:
+            continue
+        if not (life.is_result or life.waits):
             continue
         pending = [o for o in lives if o.number == life.number and o.is_pending_at(end)]
         if any(o.is_long or code.last[o.at] != end for o in pending):
             continue
-        if all(_has_passed(code, o, end) for o in pending) and not all(
-            _has_passed(early, o, end) for o in pending
-        ):
+        was, now = (all(c.has_passed(o, end) for o in pending) for c in (early, code))
+        if now and not was:
             changes = True
             for other in pending:
                 other.over_at = end
                 other.waits = other.input_waits = code.measure(other, [end])
     return changes
-
-
-def _has_passed(code: Code, life: Lifetime, end: int) -> bool:
-    """Whether the time that a barrier takes is over where its block ends."""
-    return code.clock[end] - code.clock[life.at] >= over_after(life)
 
 
 def _unknown_before(code: Code, lives: list[Lifetime]) -> str:

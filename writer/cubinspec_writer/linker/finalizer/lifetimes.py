@@ -360,7 +360,15 @@ class Code:
         """Whether a lifetime is over where a block ends."""
         if life.is_long or life.over_at == end:
             return life.over_at == end
-        return self.clock[end] - self.clock[life.at] >= over_after(life)
+        return self.has_passed(life, end)
+
+    def cycles(self, life: Lifetime, at: int) -> int:
+        """The cycles between what sets a barrier and an instruction behind it in its block."""
+        return self.clock[at] - self.clock[life.at]
+
+    def has_passed(self, life: Lifetime, at: int) -> bool:
+        """Whether these are the cycles that the barrier takes."""
+        return self.cycles(life, at) >= over_after(life)
 
     def measure(self, life: Lifetime, stops: list[int]) -> list[int]:
         """Set how long a barrier is in use if `stops` wait for it; returns those that are reached.
@@ -488,7 +496,7 @@ def lifetimes(code: Code) -> list[Lifetime]:
         if life.user >= 0 or life.is_long:
             continue
         end = code.last[life.at]
-        is_late = code.clock[end] - code.clock[life.at] >= over_after(life)
+        is_late = code.has_passed(life, end)
         if is_late or _is_told_over(code, life, end, ending):
             life.over_at = end
         elif life.is_result and life.waits == [end] and end not in code.ends:

@@ -126,15 +126,7 @@ def with_later_ends(code: bytes, added: Collection[int]) -> tuple[bytes | None, 
     instructions = decode(code)
     if _is_unscheduled(instructions):
         return None, ""
-    doubt = _unclear(instructions)
-    if doubt:
-        return None, doubt
-    assigned, doubt = assign_later(instructions, added)
-    if not assigned or doubt:
-        return None, doubt
-    if not waits_enough(instructions, assigned, 0):
-        return None, "a wait would be lost"
-    return _with(instructions, assigned), ""
+    return _assigned(instructions, lambda found: assign_later(found, added), 0)
 
 
 def _assigned(
@@ -145,7 +137,7 @@ def _assigned(
     """The code with other barriers, if they are certain.
 
     Args:
-        assign_to: which barriers.
+        assign_to: which barriers; none where nothing changes.
         gone: how many of the first barriers need no wait.
     """
     doubt = _unclear(instructions)
@@ -153,6 +145,8 @@ def _assigned(
         return None, doubt
     try:
         assigned, doubt = assign_to(instructions)
+        if not assigned:
+            return None, doubt
         if not doubt and not waits_enough(instructions, assigned, gone):
             doubt = "a wait would be lost"
     except WaitsError as error:
