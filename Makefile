@@ -119,7 +119,7 @@ link-cases: $(VENV)/.dev ## every link case against nvlink, all targets (ARCH=80
 link-sweep: $(VENV)/.dev ## every attribute code and section name as synthetic input against nvlink (ARCH=80,90: only these)
 	$(PY) -m tools.linkcases.sweep $(if $(ARCH),--arch $(ARCH))
 
-link-crossed: link-cases ## every link case in 36 variants of options and order, against nvlink; takes hours (ARCH=80,90: only these)
+link-crossed: link-cases ## every link case in 36 variants of options and order, against nvlink; a quarter of an hour (ARCH=80,90: only these)
 	$(PY) -m tools.linkcases.crossed $(if $(ARCH),--arch $(ARCH)) --page
 
 link-stored: $(VENV)/.dev ## the same from stored inputs and hashes: no tool of NVIDIA runs
