@@ -1,4 +1,4 @@
-# Generated from ksy/tables/arch.yaml (sha256 92c9abeacd0e0688) by tools.gen; do not edit.
+# Generated from ksy/tables/arch.yaml (sha256 68533842a29502c9) by tools.gen; do not edit.
 """Architectures."""
 
 LIMITS: dict[int, dict[str, int]] = {

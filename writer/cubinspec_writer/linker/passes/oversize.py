@@ -23,15 +23,13 @@ FREEZES = ""
 
 #: Stands in front of the kernel's name. nvlink cuts as much from any name (rule S13).
 _PREFIX: Final = ".nv.shared."
-#: The first toolkit that makes kernels with parameters of so many bytes (rule S81).
-_FIRST_WITH_MORE: Final = 121
 
 
 def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics, names: Names) -> None:
     """Report what is too large."""
     if not job.target.is_specific:
         _check_shared(job, diagnostics, names)
-    if any(obj.toolkit < _FIRST_WITH_MORE for obj in objects):
+    if any(obj.toolkit < job.family.large_param_toolkit for obj in objects):
         for _ in _with_many_parameters(job, objects):
             diagnostics.error(
                 "For kernel functions with parameter size higher than 4k bytes on sm_7x and sm_8x, "
