@@ -14,7 +14,6 @@ from tools.linkcases.ptxforms import families
 #: What a difference is called that has a rule in linker/rules.yaml: rule, pattern of the detail,
 #: first target, option. The first that fits counts.
 NAMED = (
-    ("F20", re.compile(r"^(bytes|header) of \.(text\.|debug_frame)"), 100, "-g"),
     # The fields of barriers begin in the last three bytes of an instruction.
     ("X1", re.compile(r"^bytes of \.text\.[^:]*: .* first at 0x[0-9a-f]*[def]:"), 100, ""),
     ("X9", re.compile(r"^header of \.nv\.constant3"), 0, "--kernels-used=k"),
