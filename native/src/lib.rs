@@ -10,8 +10,8 @@ mod untracked;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
-use std::collections::HashMap;
 use std::ffi::CStr;
+use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What a loop found, or nothing: neither errors nor panics leave this module.
@@ -126,12 +126,71 @@ fn rows<'py>(table: &Bound<'py, PyBytes>, layout: &str) -> Option<Bound<'py, PyL
     })
 }
 
-/// The bytes of names; nothing where one is no text, or has no form in UTF-8.
-fn utf8<'a, 'py>(names: &'a [Bound<'py, PyAny>]) -> Option<Vec<&'a str>> {
-    names
-        .iter()
-        .map(|name| name.cast::<PyString>().ok()?.to_str().ok())
-        .collect()
+/// The bytes of a name; nothing where it is no text, has no form in UTF-8, or has a NUL in it.
+fn utf8<'a>(name: &'a Bound<'_, PyAny>) -> Option<&'a [u8]> {
+    let name = name.cast::<PyString>().ok()?.to_str().ok()?.as_bytes();
+    (!name.contains(&0)).then_some(name)
+}
+
+/// A string table that is made, and where its names stand.
+///
+/// A slot holds the place of a name, so that they take an eighth of the memory of a map; the bytes
+/// to compare with are in the table. 0 is a free slot, as the empty name is in none.
+struct Names {
+    table: Vec<u8>,
+    slots: Vec<u32>,
+    seed: u64,
+}
+
+impl Names {
+    fn new(count: usize) -> Option<Self> {
+        let slots = vec![0; count.checked_mul(2)?.checked_next_power_of_two()?];
+        // nobody knows the seed, so that no names can be made that have equal hashes
+        let seed = RandomState::new().hash_one(0);
+        Some(Self {
+            table: vec![0],
+            slots,
+            seed,
+        })
+    }
+
+    /// Where a search for a name starts.
+    fn hash(&self, name: &[u8]) -> usize {
+        let mut mixed = self.seed ^ name.len() as u64;
+        for part in name.chunks(8) {
+            let part = part
+                .first_chunk::<8>()
+                .map_or_else(|| number(part), |p| u64::from_le_bytes(*p));
+            let product = u128::from(mixed ^ part).wrapping_mul(0xa076_1d64_78bd_642f_e703_7ed1);
+            mixed = (product ^ product >> 64) as u64;
+        }
+        mixed as usize
+    }
+
+    /// The slot of a name, or the free one where it would be; and what is there.
+    fn find(&self, name: &[u8]) -> Option<(usize, usize)> {
+        let last = self.slots.len().checked_sub(1)?;
+        let mut slot = self.hash(name) & last;
+        loop {
+            let place = *self.slots.get(slot)? as usize;
+            let known = self.table.get(place..)?;
+            if place == 0 || (known.starts_with(name) && known.get(name.len()) == Some(&0)) {
+                return Some((slot, place));
+            }
+            slot = slot.wrapping_add(1) & last;
+        }
+    }
+
+    /// Enter a name, if it is not there yet.
+    fn add(&mut self, name: &[u8]) -> Option<()> {
+        let (slot, place) = self.find(name)?;
+        if place == 0 {
+            *self.slots.get_mut(slot)? = u32::try_from(self.table.len()).ok()?;
+            self.table.extend_from_slice(name);
+            self.table.push(0);
+        }
+        Some(())
+    }
 }
 
 #[pyfunction]
@@ -141,23 +200,24 @@ fn string_table<'py>(
 ) -> Option<(Bound<'py, PyBytes>, Bound<'py, PyList>)> {
     calm(|| {
         let py = names.py();
-        let (names, wanted): (Vec<_>, Vec<_>) = (names.iter().collect(), wanted.iter().collect());
-        let mut table = vec![0];
-        let mut places: HashMap<&str, usize> = HashMap::with_capacity(names.len());
-        for name in utf8(&names)? {
-            places.entry(name).or_insert_with(|| {
-                let place = table.len();
-                table.extend_from_slice(name.as_bytes());
-                table.push(0);
-                place
-            });
+        let mut made = Names::new(names.len())?;
+        for name in names.iter() {
+            let name = utf8(&name)?;
+            made.add(name)?;
         }
-        places.insert("", 0);
-        let found: Option<Vec<_>> = utf8(&wanted)?
-            .into_iter()
-            .map(|name| places.get(name).copied())
-            .collect();
-        Some((PyBytes::new(py, &table), PyList::new(py, found?).ok()?))
+        let mut places = Vec::with_capacity(wanted.len());
+        for name in wanted.iter() {
+            let name = utf8(&name)?;
+            if name.is_empty() {
+                places.push(0);
+                continue;
+            }
+            match made.find(name)? {
+                (_, 0) => return None,
+                (_, place) => places.push(place),
+            }
+        }
+        Some((PyBytes::new(py, &made.table), PyList::new(py, places).ok()?))
     })
 }
 

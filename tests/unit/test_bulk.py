@@ -130,6 +130,12 @@ def test_string_tables_are_the_same(names: list[str], data: st.DataObject) -> No
         assert found == (table, [places[name] for name in wanted])
 
 
+@needs_native
+def test_a_name_with_a_nul_in_it_is_left_to_python() -> None:
+    assert bulk.string_table(["a\0b", "a"], ["a"]) is None
+    assert build_columns(["a\0b", *map(str, range(99)), "a"], ["a"])[1] == [292]
+
+
 def test_equal_names_stand_once() -> None:
     names = ["b", "", "a", "b", "\u00e4", "", "c"]
     table = b"\0b\0\0a\0\xc3\xa4\0c\0"

@@ -66,9 +66,9 @@ def test_indices_beyond_16_bits() -> None:
 
 
 def test_words_of_symtab_shndx_count_what_was_made() -> None:
-    made = [(".shstrtab", 1), (".nv.info", 3), (".nv.shared.k", -1), (".text.k", 9)]
-    assert far.numbers_when_made(made, has_action=False) == {1: 1, 3: 2, 9: 4}
-    assert far.numbers_when_made(made, has_action=True) == {1: 1, 3: 2, 9: 5}
+    made = [".shstrtab", ".nv.info", ".nv.shared.k", ".text.k"], [1, 3, -1, 4]
+    assert far.numbers_when_made(*made, 6, has_action=False) == [0, 1, 0, 2, 4, 0]
+    assert far.numbers_when_made(*made, 6, has_action=True) == [0, 1, 0, 2, 5, 0]
 
 
 # ---------------------------------------------------------------- sections

@@ -4,7 +4,7 @@ A symbol gets its word there when it is made: the number of its section so far. 
 replaces the word only where `.symtab` has no room for it (files of 66,000 sections by ptxas and
 nvlink 13.0 for sm_80, sm_90 and sm_100, executables and relocatable ones).
 
-* ``numbers_when_made(made, has_action)``: the number of every section at the time it was made
+* ``numbers_when_made(names, keys, count)``: the number of every section at the time it was made
 * ``index_and_word(index, number)``: what `.symtab` and `.symtab_shndx` hold for a section
 """
 
@@ -22,17 +22,20 @@ REL_ACTION: Final = ".nv.rel.action"
 _INFO: Final = ".nv.info"
 
 
-def numbers_when_made(made: Iterable[tuple[str, int]], *, has_action: bool) -> dict[int, int]:
-    """The number of each section at the time it was made.
+def numbers_when_made(
+    names: Iterable[str], keys: Iterable[int], count: int, *, has_action: bool
+) -> list[int]:
+    """The number of each section at the time it was made, by its key; 0: it was not made.
 
     Args:
-        made: name and key of every section in the order in which they were made, also of those that
-            were dropped later, whose key is negative.
+        names, keys: of every section in the order in which they were made, also of those that were
+            dropped later, whose key is negative.
+        count: all keys are below.
         has_action: the file has `.nv.rel.action`, which is made before its name is entered.
     """
-    numbers: dict[int, int] = {}
+    numbers = [0] * count
     number = 0
-    for name, key in made:
+    for name, key in zip(names, keys, strict=True):
         number += 1
         if key >= 0:
             numbers[key] = number

@@ -221,9 +221,11 @@ class Symtab:
         # the finalizer drops it again
         is_dropped = draft.producer.constant0_deferred and draft.header.e_type == ET_EXEC
         has_action = REL_ACTION in draft.index_of_name or is_dropped
-        made = numbers_when_made(self._made(), has_action=has_action)
+        rows = [*self._made()]
+        names, keys = [name for name, _ in rows], [key for _, key in rows]
+        made = numbers_when_made(names, keys, len(draft.names), has_action=has_action)
         if any(draft.names[number] == SHNDX for number in draft.deferred):
-            made = {}  # a table that is made last has no words of symbols made before
+            made = []  # a table that is made last has no words of symbols made before
         stored = list(self.rows)
         words = []
         deferred = len(stored) - self.num_deferred
@@ -234,7 +236,8 @@ class Symtab:
             elif at >= deferred and entry >= 0:
                 short, word = (SHN_XINDEX, index) if index > SHN_LORESERVE else (index, 0)
             else:
-                short, word = index_and_word(index, made.get(index - 1, 0))
+                number = made[index - 1] if 0 < index <= len(made) else 0
+                short, word = index_and_word(index, number)
             if short != index:
                 stored[at] = (*row[:3], short, *row[4:])
             words.append(word)

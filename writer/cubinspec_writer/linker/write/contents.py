@@ -81,22 +81,26 @@ def entered(names: Names) -> list[OutSection | Symbol | str]:
     return found
 
 
-def made_sections(names: Names) -> list[tuple[str, int]]:
-    """Name and index of every section in the order of creation; -1: it is not in the output.
+def made_sections(names: Names) -> tuple[list[str], list[int]]:
+    """Names and indices of all sections in the order of creation; -1: it is not in the output.
 
     A bare name whose section is in the output counts when that is made.
     """
     bare = {entry for entry in names.entries if type(entry) is str}
-    for entry in names.entries if bare else ():
-        if type(entry) is OutSection and entry.emitted:
-            bare.discard(entry.name)
-    found: list[tuple[str, int]] = []
+    if bare:
+        bare.difference_update(
+            [s.name for s in names.entries if type(s) is OutSection and s.emitted]
+        )
+    found: list[str] = []
+    indices: list[int] = []
     for entry in entered(names):
         if type(entry) is OutSection:
-            found.append((entry.name, entry.index if entry.emitted else -1))
+            found.append(entry.name)
+            indices.append(entry.index if entry.emitted else -1)
         elif type(entry) is str and entry in bare:
-            found.append((entry, -1))
-    return found
+            found.append(entry)
+            indices.append(-1)
+    return found, indices
 
 
 def reloc_bytes(section: OutSection) -> bytes:

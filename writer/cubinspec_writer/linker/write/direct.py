@@ -382,10 +382,9 @@ class _DirectWriter:
         from cubinspec.format.far import index_and_word, numbers_when_made  # large files only
 
         job = self.state.job
-        made = made_sections(self.state.names)
-        numbers = numbers_when_made(made, has_action=job.has_rel_action)
+        made, indices = made_sections(self.state.names)
         stored = list(range(len(self.sections) + 1))
-        words = [numbers.get(index, 0) for index in stored]
+        words = numbers_when_made(made, indices, len(stored), has_action=job.has_rel_action)
         for index in range(SHN_LORESERVE, len(stored)):
             stored[index], words[index] = index_and_word(index, words[index])
         return stored, words
