@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 MIN_PARALLEL_BYTES = 32 << 20
 #: Results that another process sends at once.
 _BATCH = 16
+#: Bytes of results that wait for being received; a process without rights may have no more.
+_PIPE_BYTES = 1 << 20
 
 
 class Workers:
@@ -138,6 +140,7 @@ class _Share:
 
         self._task = (task, share, shares)
         self.connection, sending = Pipe(duplex=False)
+        _widen(sending)
         arguments = (sending, dict(GIVEN), *self._task)
         self._process = Process(target=_send_results, args=arguments, daemon=True)
         self._process.start()
@@ -164,6 +167,16 @@ class _Share:
         self._process.kill()
         self._process.join()
         self.connection.close()
+
+
+def _widen(connection: Connection) -> None:
+    """Let many results wait in a pipe, so that who sends them can go on with its work."""
+    try:
+        from fcntl import F_SETPIPE_SZ, fcntl
+
+        fcntl(connection.fileno(), F_SETPIPE_SZ, _PIPE_BYTES)
+    except (ImportError, OSError):
+        pass  # not Linux, or not allowed: it holds less
 
 
 def _send_results(
