@@ -105,7 +105,7 @@ def is_cubin_header(head: bytes) -> bool:
     )
 
 
-def _rows(record: Struct, table: bytes) -> list[tuple[int, ...]]:
+def table_rows(record: Struct, table: bytes) -> list[tuple[int, ...]]:
     """The rows of a table."""
     if len(table) < _LARGE_TABLE:
         return list(record.iter_unpack(table))
@@ -377,7 +377,7 @@ class Elf:
         """All section headers, index 0 included."""
         rows = self._section_rows
         if rows is None:
-            rows = _rows(*self._section_table())
+            rows = table_rows(*self._section_table())
             self._check_overlap(map(_size_of, rows), rows)
             self._section_rows = rows
         return rows
@@ -614,7 +614,7 @@ class Elf:
     def _read_symbols(self, index: int) -> list[SymbolRow]:
         if self.is_64:
             record = records.SYMBOL_64
-            rows: list[SymbolRow] = _rows(record, self._whole_rows(index, record, "symbols"))
+            rows: list[SymbolRow] = table_rows(record, self._whole_rows(index, record, "symbols"))
         else:
             rows = [
                 (name, info, other, shndx, value, size)
@@ -693,7 +693,7 @@ class Elf:
         counts = [len(body) // record.size for body in bodies]
         if any(map(record.size.__rmod__, map(len, bodies))):
             return None
-        split: list[Any] = _rows(record, b"".join(bodies))
+        split: list[Any] = table_rows(record, b"".join(bodies))
         found, at = [], 0
         for count in counts:
             found.append(split[at : at + count])

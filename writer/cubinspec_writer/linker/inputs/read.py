@@ -7,8 +7,10 @@ is brought into today's form by `older`.
 
 from __future__ import annotations
 
+from _operator import itemgetter
+
 from cubinspec.errors import BadStructureError, NotCubinError
-from cubinspec.format.packing import sm_of, split
+from cubinspec.format.packing import sm_of
 from cubinspec.format.sections import CONSTANT_BANK_TYPES, occupies_file
 from cubinspec.format.targets import family_of
 from cubinspec.reader.elf import Elf
@@ -65,6 +67,7 @@ from cubinspec_writer.linker.inputs.rows import (
     InSection,
     InSymbol,
     check_bindings,
+    unpacked,
 )
 from cubinspec_writer.linker.model import DYNAMIC_ALIGN, LARGEST_ALIGNMENT, SHARED_POOL, InputObject
 
@@ -373,8 +376,12 @@ def _is_alignment(sh_type: int, align: int) -> bool:
 
 
 def _relocs(elf: Elf, obj: InputObject) -> list[InRelocs]:
-    """All relocations, in section order; those of all sections of a type are checked at once."""
+    """All relocations, in section order; those of all sections of a type are read at once.
+
+    Their rows are kept until they are merged; where there are two halves, they would be too many.
+    """
     found: list[InRelocs] = []
+    is_kept = not has_mercury(elf)
     num_sections, num_symbols = len(obj.sections), len(obj.symbols)
     for is_rela, sh_type in ((True, SHT_RELA), (False, SHT_REL)):
         sections = obj.of_type(sh_type)
@@ -384,15 +391,27 @@ def _relocs(elf: Elf, obj: InputObject) -> list[InRelocs]:
         bodies = [section.data for section in sections]
         if any(map(record.size.__rmod__, map(len, bodies))):
             _refuse_relocs(elf, obj)
-        offsets, _, symbols, *_ = split(record, b"".join(bodies))
-        if max(offsets, default=0) > _LARGEST_OFFSET or max(symbols, default=-1) >= num_symbols:
+        rows = unpacked(b"".join(bodies), is_rela=is_rela)
+        farthest = max(map(_offset, rows), default=0)
+        if farthest > _LARGEST_OFFSET or max(map(_symbol, rows), default=-1) >= num_symbols:
             _refuse_relocs(elf, obj)
+        start = 0
         for section, body in zip(sections, bodies, strict=True):
             # Behind the table is no section, and the null section has no relocations (rule M16).
             target = section.info if section.info < num_sections else SHN_UNDEF
-            found.append(InRelocs(section.index, target, is_rela, body))
+            relocs = InRelocs(section.index, target, is_rela, body)
+            if is_kept:
+                end = start + len(body) // record.size
+                relocs.read = rows[start:end]
+                start = end
+            found.append(relocs)
     found.sort(key=_number)
     return found
+
+
+#: Of the row of a relocation.
+_offset = itemgetter(0)
+_symbol = itemgetter(2)
 
 
 def _number(relocs: InRelocs) -> int:

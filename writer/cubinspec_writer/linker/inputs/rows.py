@@ -15,6 +15,7 @@ from cubinspec.format.sections import (
     PROTOTYPE_TYPES,
     SYMBOL_TABLE_TYPES,
 )
+from cubinspec.reader.elf import table_rows
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
     SHF_EXECINSTR,
@@ -141,15 +142,17 @@ class InRelocs:
     Attributes:
         body: its bytes, from which `rows` makes the rows whenever it is asked, as they take six
             times the memory.
+        read: the rows, as long as they are kept; all of an input are made at once.
     """
 
-    __slots__ = ("_changed", "body", "is_rela", "section", "target")
+    __slots__ = ("_changed", "body", "is_rela", "read", "section", "target")
 
     def __init__(self, section: int, target: int, is_rela: bool, body: bytes) -> None:
         self.section: int = section
         self.target: int = target
         self.is_rela: bool = is_rela
         self.body: bytes = body
+        self.read: list[InReloc] | None = None
         self._changed: list[InReloc] | None = None
 
     @property
@@ -157,13 +160,20 @@ class InRelocs:
         """The rows, in the order of the input."""
         if self._changed is not None:
             return self._changed
-        if self.is_rela:
-            return [*records.RELA_64.iter_unpack(self.body)]
-        return [(*row, 0) for row in records.REL_64.iter_unpack(self.body)]
+        if self.read is not None:
+            return self.read
+        return unpacked(self.body, is_rela=self.is_rela)
 
     @rows.setter
     def rows(self, rows: list[InReloc]) -> None:
         self._changed = rows
+
+
+def unpacked(table: bytes, *, is_rela: bool) -> list[InReloc]:
+    """The rows of whole tables of relocations."""
+    if is_rela:
+        return table_rows(records.RELA_64, table)
+    return [(*row, 0) for row in records.REL_64.iter_unpack(table)]
 
 
 class CallGraph:

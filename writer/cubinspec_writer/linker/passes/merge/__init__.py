@@ -183,6 +183,7 @@ def run(
             _keep_signatures(one, names.kept)
         for relocs in obj.relocs:
             merge_relocations(one, relocs, diagnostics)
+            relocs.read = None  # few ask for the rows again
         for source in shared_without_names(one):
             place_section(one, source, last=True)
         _notes(one)
