@@ -134,7 +134,7 @@ fn utf8<'a>(name: &'a Bound<'_, PyAny>) -> Option<&'a [u8]> {
 
 /// A string table that is made, and where its names stand.
 ///
-/// A slot holds the place of a name, so that they take an eighth of the memory of a map; the bytes
+/// A slot holds the place of a name, so that they take a third of the memory of a map; the bytes
 /// to compare with are in the table. 0 is a free slot, as the empty name is in none.
 struct Names {
     table: Vec<u8>,
