@@ -393,13 +393,17 @@ class Debug:
     Attributes:
         framed: functions with several copies that have an entry in `.debug_frame` already.
         emptied: tables of which no entry is left; they keep their section symbol.
+        first: name -> the first function that has it, of those that were merged and looked at.
+        num_named: how many functions were looked at.
     """
 
-    __slots__ = ("emptied", "framed")
+    __slots__ = ("emptied", "first", "framed", "num_named")
 
     def __init__(self) -> None:
         self.framed: set[Symbol] = set()
         self.emptied: set[OutSection] = set()
+        self.first: dict[str, Symbol] = {}
+        self.num_named: int = 0
 
 
 class Job:

@@ -124,20 +124,20 @@ READS = (
 )
 WRITES = (
     "attributes.order constants.lost constants.mixed constants.tables content.notes debug.emptied "
-    "debug.framed names.entries names.kept names.loose names.reserved object.placed "
-    "relocations.listings relocations.num_merged relocations.resolved relocations.sections "
-    "relocations.staged section.align section.content section.emitted section.info_section "
-    "section.info_value section.nobits_size section.records section.relocs sections.by_type "
-    "sections.made sections.members sections.staging sections.strays sections.unowned "
-    "sections.vacated symbol.alignment symbol.entered symbol.internal symbol.name symbol.parts "
-    "symbol.section symbol.value symbols.functions symbols.globals symbols.null_value "
+    "debug.first debug.framed debug.num_named names.entries names.kept names.loose names.reserved "
+    "object.placed relocations.listings relocations.num_merged relocations.resolved "
+    "relocations.sections relocations.staged section.align section.content section.emitted "
+    "section.info_section section.info_value section.nobits_size section.records section.relocs "
+    "sections.by_type sections.made sections.members sections.staging sections.strays "
+    "sections.unowned sections.vacated symbol.alignment symbol.entered symbol.internal symbol.name "
+    "symbol.parts symbol.section symbol.value symbols.functions symbols.globals symbols.null_value "
     "symbols.strong unified.rows unified.stubs"
 )
 FREEZES = (
-    "attributes.order constants.lost constants.mixed constants.tables debug.emptied debug.framed "
-    "names.loose relocations.num_merged relocations.staged sections.members sections.staging "
-    "sections.strays symbol.alignment symbol.entered symbol.name symbols.functions symbols.strong "
-    "unified.rows unified.stubs"
+    "attributes.order constants.lost constants.mixed constants.tables debug.emptied debug.first "
+    "debug.framed debug.num_named names.loose relocations.num_merged relocations.staged "
+    "sections.members sections.staging sections.strays symbol.alignment symbol.entered symbol.name "
+    "symbols.functions symbols.strong unified.rows unified.stubs"
 )
 
 

@@ -506,8 +506,15 @@ def _register_table(one: OneInput, source: InSection) -> bytes:
     """
     from cubinspec_writer.linker.finalizer.registers import clear_places
 
-    linked: dict[str, bool] = {}
-    for symbol in one.symbols.functions:
-        is_here = symbol.definition is not None and symbol.definition[0] is one.obj
-        linked.setdefault(symbol.name, is_here)
-    return clear_places(source.data, lambda name: linked.get(name, False))
+    first, functions = one.debug.first, one.symbols.functions
+    for symbol in functions[one.debug.num_named :]:
+        first.setdefault(symbol.name, symbol)
+    one.debug.num_named = len(functions)
+
+    def is_here(name: str) -> bool:
+        symbol = first.get(name)
+        if symbol is None or symbol.definition is None:
+            return False
+        return symbol.definition[0] is one.obj
+
+    return clear_places(source.data, is_here)
