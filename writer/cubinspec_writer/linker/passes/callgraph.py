@@ -80,7 +80,7 @@ def _join(job: Job, objects: list[InputObject], names: Names, graph: Graph) -> N
             symbol, text = function_at(obj, a), obj.string(b)
             names.signatures.setdefault(text)
             if symbol is not None and symbol.live:
-                graph.prototypes.setdefault(symbol, text)
+                graph.prototypes[symbol] = text  # the last one counts (rule I15)
     if len(graph.address_taken) > 1:
         # An indirect call meets them in the order in which inputs name them (rule M9).
         taken = graph.address_taken

@@ -345,10 +345,10 @@ def _place_duplicate(
     if section is None and source.sh_type == SHT_CUDA_SHARED:
         section = one.maker.shared_section(owner, make=True)
     if section is None and last and source.sh_type in CONSTANT_BANK_TYPES:
-        # The first copy has no constants: these get a section that nothing uses.
-        section = one.maker.create_section(
-            source.name, source.sh_type, _flags(one, source, owner), 0, owner
-        )
+        # The first copy has no constants: these get a section that nothing uses, whose flags stay
+        # (rule O1).
+        flags = written_flags(source.flags, says_owner=False)
+        section = one.maker.create_section(source.name, source.sh_type, flags, 0, owner)
         section.info_section = owner.section
         one.sections.strays.add(section)
     if section is None or source.index in one.seen_duplicates:
