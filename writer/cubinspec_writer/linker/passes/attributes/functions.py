@@ -139,7 +139,8 @@ def add_masks(
     unsaid = {f for f in collected.sections if f not in collected.masked or f in aliased}
     for function in unsaid:
         mask = raw_record(EIFMT_HVAL, EIATTR_SPARSE_MMA_MASK, _ANY_MASK)
-        collected.sections[function].records += [mask] * aliased.get(function, 1)
+        count = aliased.get(function, 0) + (function not in collected.masked)  # rule A3
+        collected.sections[function].records += [mask] * count
     return unsaid
 
 
