@@ -101,7 +101,10 @@ def run(
 
 
 def _size_aliases(symbols: Symbols) -> None:
-    """The finalizer gives the size of code to the first symbol of its section, too (rule A4)."""
+    """The finalizer gives the size of code to the first symbol of its section, too (rule A4).
+
+    Other names have none, also where they were the first ones before.
+    """
     aliases = [
         (alias, owner)
         for alias in symbols.aliases()
@@ -109,9 +112,9 @@ def _size_aliases(symbols: Symbols) -> None:
     ]
     sized: set[Symbol] = set()
     for alias, owner in sorted(aliases, key=_number_of_alias):
-        if alias.index < owner.index and owner not in sized:
-            alias.size = owner.size
-            sized.add(owner)
+        is_first = alias.index < owner.index and owner not in sized
+        alias.size = owner.size if is_first else 0
+        sized.add(owner)
 
 
 def _number_of_alias(pair: tuple[Symbol, Symbol]) -> int:
