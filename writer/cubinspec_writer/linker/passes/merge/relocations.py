@@ -35,7 +35,7 @@ from cubinspec_generated.codes import (
 from cubinspec_generated.columns import CLEARING
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.copies import accepted_here, defined_here
-from cubinspec_writer.linker.model import UFT, OutSection, Reloc, Symbol, relocation
+from cubinspec_writer.linker.model import FRAMES, UFT, OutSection, Reloc, Symbol, relocation
 from cubinspec_writer.linker.passes.merge.one_input import (
     TABLES_OF_CODE,
     OneInput,
@@ -203,6 +203,8 @@ class _Relocations:
                     names.section_for(number, stated)
                 else:
                     names.skip(number)
+                    if self.target.name == FRAMES:
+                        names.ensure()  # rule N10
                 continue
             if shift or is_odd:
                 addend += shift + self._shift(index, addend)
