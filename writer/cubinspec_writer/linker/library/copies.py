@@ -6,6 +6,7 @@ from cubinspec.errors import BadStructureError
 from cubinspec_generated.codes import (
     SHF_ALLOC,
     SHF_EXECINSTR,
+    SHI_SYMBOL_MASK,
     SHN_COMMON,
     SHN_UNDEF,
     SHT_CUDA_GLOBAL_INIT,
@@ -27,17 +28,39 @@ if TYPE_CHECKING:
 Edges = dict[Symbol, list[Symbol]]
 
 
+def named_functions(obj: InputObject) -> list[InSymbol]:
+    """Functions in the order in which nvlink meets them: each in front of its other names.
+
+    What `-r` made can name an alias first; the section says whose it is (rule A8).
+    """
+    functions = obj.functions
+    places = [row.shndx for row in functions if row.shndx != SHN_UNDEF]
+    if obj.is_extensible or len(set(places)) == len(places):
+        return functions
+    owners = {
+        row.shndx: row
+        for row in functions
+        if row.shndx != SHN_UNDEF and obj.sections[row.shndx].info & SHI_SYMBOL_MASK == row.index
+    }
+    return _each_behind(owners, functions)
+
+
 def merged_functions(obj: InputObject) -> list[InSymbol]:
     """The functions of an input in the order in which they are merged.
 
     Those of an extensible whole program may come before the kernel in front of them (rule A5).
     """
     if not obj.is_extensible:
-        return obj.functions
+        return named_functions(obj)
     kernels = {row.shndx: row for row in reversed(obj.functions) if row.shndx and not row.value}
+    return _each_behind(kernels, obj.functions)
+
+
+def _each_behind(owners: dict[int, InSymbol], functions: list[InSymbol]) -> list[InSymbol]:
+    """Functions in their order, but the owner of a section in front of all others there."""
     found: dict[int, InSymbol] = {}
-    for row in obj.functions:
-        for one in (kernels.get(row.shndx, row), row):
+    for row in functions:
+        for one in (owners.get(row.shndx, row), row):
             found.setdefault(one.index, one)
     return list(found.values())
 

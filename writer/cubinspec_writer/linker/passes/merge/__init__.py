@@ -24,7 +24,6 @@ from cubinspec_generated.codes import (
     SHF_INFO_LINK,
     SHF_WRITE,
     SHI_REGISTERS_MASK,
-    SHI_SYMBOL_MASK,
     SHN_COMMON,
     SHN_UNDEF,
     SHT_CUDA_CONSTANT,
@@ -57,6 +56,7 @@ from cubinspec_writer.linker.library.copies import (
     checked_alignment,
     defined_here,
     function_at,
+    named_functions,
     states_signature,
 )
 from cubinspec_writer.linker.library.sorting import split_sort
@@ -193,12 +193,10 @@ def run(
 
 
 def _find_owners(one: OneInput) -> None:
-    functions = one.obj.functions
+    functions = named_functions(one.obj)
     if one.obj.is_extensible:
         # A section belongs to the kernel at its start, whatever comes first (rule A5).
         functions = sorted(functions, key=_value)
-    elif _has_aliases(functions):
-        functions = _owners_first(one.obj)
     for row in functions:
         symbol = one.obj.bound[row.index]
         if symbol is None:
@@ -219,28 +217,6 @@ def _find_owners(one: OneInput) -> None:
             one.skipped.add(shndx)
             if symbol.live:
                 one.duplicates[shndx] = symbol
-
-
-def _has_aliases(functions: list[InSymbol]) -> bool:
-    places = [row.shndx for row in functions if row.shndx != SHN_UNDEF]
-    return len(set(places)) < len(places)
-
-
-def _owners_first(obj: InputObject) -> list[InSymbol]:
-    """Functions in the order of their symbols, but each in front of its other names.
-
-    What `-r` made can name an alias first; the section says whose it is (rule A8).
-    """
-    owners: dict[int, InSymbol] = {}
-    for row in obj.functions:
-        if row.shndx != SHN_UNDEF and obj.sections[row.shndx].info & SHI_SYMBOL_MASK == row.index:
-            owners[row.shndx] = row
-    ordered: dict[int, InSymbol] = {}
-    for row in obj.functions:
-        owner = owners.get(row.shndx, row)
-        ordered.setdefault(owner.index, owner)
-        ordered.setdefault(row.index, row)
-    return list(ordered.values())
 
 
 def _in_symbol_order(one: OneInput) -> dict[int, tuple[InSymbol, Symbol]]:
