@@ -649,6 +649,7 @@ def _cycles(entry: Mapping[str, Any]) -> str:
         "operands": "read_after",
         "result at the end of a block": "result_over",
         "operands at the end of a block": "read_over",
+        "next instruction": "least_stall",
     }
     return ", ".join(f"{name} {entry[key]}" for name, key in pairs.items() if key in entry)
 

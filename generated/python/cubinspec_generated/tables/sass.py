@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 0e4b06859265d3e4) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 f884b1081e208bd6) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -239,7 +239,16 @@ ORDERED: frozenset[int] = frozenset((0x17e, 0x180, 0x181, 0x182, 0x183, 0x184, 0
 """Opcodes: these run in their order."""
 
 PREDICATE: frozenset[int] = frozenset((0x02a, 0x102, 0x189, 0x18a, 0x18b, 0x18c, 0x18d, 0x1a2, 0x1a3, 0x1a7, 0x1a8, 0x1aa, 0x1e3,))
-"""Opcodes: it can write a predicate beside its result."""
+"""Opcodes: it can write a predicate beside its result, which takes as long as that."""
+
+SOON_PREDICATE: frozenset[int] = frozenset((0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x025, 0x027, 0x034, 0x048,))
+"""Opcodes: it can write a predicate that is there after a fixed time."""
+
+TWO_PREDICATES: frozenset[int] = frozenset((0x00b, 0x00c, 0x010, 0x01c, 0x02a, 0x034, 0x048,))
+"""Opcodes: it can write a second predicate."""
+
+ALL_PREDICATES: frozenset[int] = frozenset((0x004,))
+"""Opcodes: it writes predicates that a mask tells."""
 
 RELATIVE: frozenset[int] = frozenset((0x144, 0x145, 0x147, 0x148, 0x149, 0x14e, 0x150, 0x158,))
 """Opcodes: it names a place in the code by a distance."""
@@ -567,6 +576,16 @@ READ_OVER: dict[int, int] = {
     0x1a8: 12,
 }
 """Cycles from which on it waits until operands are read, by opcode."""
+
+LEAST_STALL: dict[int, int] = {
+    0x035: 2,
+    0x11a: 4,
+    0x146: 5,
+    0x155: 5,
+    0x156: 5,
+    0x192: 6,
+}
+"""Cycles until the next instruction may start, at least, if not one."""
 
 MERCURY_UNITS: dict[int, int] = {
     0x202: 1,

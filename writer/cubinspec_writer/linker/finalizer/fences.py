@@ -11,8 +11,7 @@ Code for a debugger waits for errors of the memory before it ends: `MEMBAR.SC.VC
 `CGAERRBAR` in front of `EXIT`. ptxas writes them when it is asked for debug data. The finalizer
 does it for the whole program when it is asked to, or when any input says that errors are to be
 visible at the end; otherwise it leaves out what an earlier link with `-r` added. Where it knows the
-whole program, it does without `MEMBAR.SC.VC`. In code without optimization the new instructions
-wait as all others do there (rule F13).
+whole program, it does without `MEMBAR.SC.VC` (rule F13; `ends` tells when all of these run).
 
 Before CUDA 13 ptxas put a NOP behind WARPSYNC. The finalizer leaves it out, in every function and
 with every option (rule F15). Of NOPs that only let time pass, the last one now has the rest of it
@@ -25,22 +24,17 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from cubinspec_generated.codes import CAPSULE_SHORT, CAPSULE_SHORT_BYTES, CAPSULE_UNIT
+from cubinspec_generated.codes import CAPSULE_SHORT, CAPSULE_SHORT_BYTES
 from cubinspec_generated.codes_sass import (
     SASS_ALWAYS,
-    SASS_BEHIND_EXIT,
     SASS_BYTES,
     SASS_GUARD_MASK,
-    SASS_GUARD_NOT,
     SASS_GUARD_SHIFT,
     SASS_LDGSTS,
     SASS_LOAD_NOTHING,
     SASS_LONGEST_YIELD,
     SASS_MEMBAR_OF_BLOCK,
     SASS_MEMBAR_OF_ERRORS,
-    SASS_MERCURY_EXIT,
-    SASS_MERCURY_EXIT_GUARD_AT,
-    SASS_MERCURY_EXIT_GUARD_SHIFT,
     SASS_MERCURY_KIND_AT,
     SASS_MERCURY_MBARRIER,
     SASS_NEVER,
@@ -48,42 +42,27 @@ from cubinspec_generated.codes_sass import (
     SASS_OPCODE_MASK,
     SASS_OPERATION_MASK,
     SASS_PLAIN_CGAERRBAR,
-    SASS_PLAIN_ERRBAR,
-    SASS_PLAIN_EXIT,
     SASS_PLAIN_NOP,
-    SASS_READ_BARRIER_SHIFT,
     SASS_REGISTER_A_MASK,
-    SASS_RESULT_PREDICATE_MASK,
-    SASS_RESULT_PREDICATE_SHIFT,
-    SASS_SCOREBOARD_MASK,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
-    SASS_UNSCHEDULED_STALL,
-    SASS_WAIT_MASK,
-    SASS_WAIT_SHIFT,
-    SASS_WAITABLE_AFTER,
     SASS_WARPSYNC_OF_ALL,
     SASS_WARPSYNC_OF_MASK,
-    SASS_WRITE_BARRIER_SHIFT,
     SASS_YIELDS,
 )
 from cubinspec_generated.tables.sass import CALL, STORES_SURFACE
 from cubinspec_writer.linker.finalizer import capsules
+from cubinspec_writer.linker.finalizer.ends import Ends, is_end, is_waiting_end
 from cubinspec_writer.linker.finalizer.flow import (
     MEANING,
-    Instruction,
     encode,
     with_barriers,
     words_of,
 )
 from cubinspec_writer.linker.finalizer.moved import Moved, UnknownCodeError
-from cubinspec_writer.linker.finalizer.operands import writes_predicate
 
-#: Opcodes, with their forms, of all memory barriers, of EXIT and of CGAERRBAR.
-_MEMBAR, _EXIT, _CGAERRBAR = (
-    word & SASS_OPERATION_MASK
-    for word in (SASS_MEMBAR_OF_BLOCK, SASS_PLAIN_EXIT, SASS_PLAIN_CGAERRBAR)
-)
+#: Opcode, with its form, of all memory barriers.
+_MEMBAR = SASS_MEMBAR_OF_BLOCK & SASS_OPERATION_MASK
 #: Some of these bits as bytes, by which a search of whole code finds the instructions.
 _SIGNS = tuple(
     meaning.to_bytes(SASS_BYTES, "little")[2 : SASS_STALL_SHIFT // 8]
@@ -102,21 +81,7 @@ _LONGEST_NOP = with_barriers(
 )
 #: Time and hint of an instruction.
 _LONGEST = SASS_STALL_MASK | SASS_YIELDS
-#: `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` without guard; what follows starts after 0 or 6 cycles.
-_WAITS = tuple(
-    with_barriers(word, SASS_NO_BARRIER, SASS_NO_BARRIER, 0)
-    for word in (
-        SASS_MEMBAR_OF_ERRORS,
-        SASS_PLAIN_ERRBAR,
-        SASS_PLAIN_CGAERRBAR | 6 << SASS_STALL_SHIFT | SASS_YIELDS,
-    )
-)
-_ERRBAR = _WAITS[-2]
-_BARRIER_SHIFTS = (SASS_WRITE_BARRIER_SHIFT, SASS_READ_BARRIER_SHIFT)
 _CGAERRBAR_BYTE = SASS_PLAIN_CGAERRBAR.to_bytes(SASS_BYTES, "little")[0]
-_BEHIND_EXIT = SASS_BEHIND_EXIT << SASS_STALL_SHIFT
-#: Bits that say when an instruction runs.
-_CONTROL = SASS_STALL_MASK | SASS_SCOREBOARD_MASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -225,37 +190,32 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
     kept = _kept(code.capsule, items, words)
     removed: set[int] = set()
     joined: set[int] = set()
-    added: dict[int, tuple[int, ...]] = {}
+    ends = Ends(words)
     new: dict[int, tuple[int, bytes] | None] = {}
     for number, item in enumerate(items[:-1]):
         run = words[item.number : item.number + item.count]
+        record = code.capsule[item.start : item.end]
         if is_final and item.count > 1:
             gone = _superfluous(run, kept)
             if gone:
                 removed.update(item.number + at for at in gone)
-                record = code.capsule[item.start : item.end]
                 new[number] = (item.count - len(gone), record)
         if _is_idle_sync(run):
             joined.add(item.number + 1)
             words[item.number] = _with_time_of(*run)
-            new[number] = (1, _shortened(code.capsule[item.start : item.end]))
-        if not has_debug and item.count > 1 and _is_waiting_end(run, code.capsule, item):
-            removed.update(range(item.number, item.number + item.count - 1))
+            new[number] = (1, _shortened(record))
+        if not has_debug and item.count > 1 and is_waiting_end(run, record):
+            end = item.number + item.count - 1
+            removed.update(range(item.number, end))
+            ends.remove_waits(item.number, end)
             new[number] = None
-        if has_debug and item.start == item.end and run[0] & SASS_OPERATION_MASK == _EXIT:
+        if has_debug and not record and is_end(run[0]):
             is_short = is_final and SASS_MEMBAR_OF_ERRORS not in kept
-            held = _guard_barrier(words, item.number)
-            waits, record = _end(run[0], held, is_short=is_short)
-            added[item.number] = waits
-            if not _is_unoptimized(run[0]):
-                words[item.number] = words[item.number] & ~(SASS_STALL_MASK | held) | _BEHIND_EXIT
-                if item.number:
-                    before = words[item.number - 1]
-                    words[item.number - 1] = _without_wait(before, words[item.number])
-            new[number] = (1 + len(waits), record)
+            record = ends.add_waits(item.number, is_short=is_short)
+            new[number] = (1 + len(ends.added[item.number]), record)
     if not new:
         return None
-    moved = Moved(len(code.sass), last.number, removed | joined, added, joined)
+    moved = Moved(len(code.sass), last.number, removed | joined, ends.added, joined)
     sass = moved.code(encode(words), code.bound, code.numbers)
     rest = moved.new_size // SASS_BYTES - moved.start(last.number * SASS_BYTES) // SASS_BYTES
     new[len(items) - 1] = (rest, b"")
@@ -319,68 +279,3 @@ def _with_time_of(word: int, nop: int) -> int:
 def _shortened(record: bytes) -> bytes:
     """The short record of a Mercury instruction."""
     return bytes((record[0] | CAPSULE_SHORT,)) + record[1:CAPSULE_SHORT_BYTES]
-
-
-def _guard_barrier(words: list[int], number: int) -> int:
-    """The wait of an EXIT for the barrier of what writes its guard, as a bit of the instruction."""
-    word = words[number]
-    guard = (word & SASS_GUARD_MASK & ~SASS_GUARD_NOT) >> SASS_GUARD_SHIFT
-    for at in range(number - 1, -1, -1):
-        before = Instruction(words[at], at)
-        written = (before.word & SASS_RESULT_PREDICATE_MASK) >> SASS_RESULT_PREDICATE_SHIFT
-        if writes_predicate(before) and written == guard:
-            # What has no other result counts as read when the guard is known.
-            barrier = before.read if before.write == SASS_NO_BARRIER else before.write
-            return word & 1 << SASS_WAIT_SHIFT + barrier & SASS_WAIT_MASK
-    return 0
-
-
-def _end(word: int, held: int, *, is_short: bool) -> tuple[tuple[int, ...], bytes]:
-    """What is put in front of an EXIT, and the record of its Mercury instruction.
-
-    Args:
-        held: its wait for its guard.
-        is_short: whether the barrier of memory is not needed.
-    """
-    guard = word & SASS_GUARD_MASK
-    if word & MEANING != SASS_PLAIN_EXIT or guard == SASS_NEVER << SASS_GUARD_SHIFT:
-        raise UnknownCodeError("an EXIT with operands")
-    waits = list(_WAITS[1:] if is_short else _WAITS)
-    if _is_unoptimized(word):
-        waits[-2:] = _ERRBAR | word & SASS_WAIT_MASK, SASS_PLAIN_CGAERRBAR | word & _CONTROL
-    else:
-        waits[-2] |= held
-    return tuple(wait | guard for wait in waits), _record(guard)
-
-
-def _without_wait(before: int, end: int) -> int:
-    """The instruction in front of an EXIT, where that does not wait for it at once any more."""
-    wait = (end & SASS_WAIT_MASK) >> SASS_WAIT_SHIFT
-    write, read = (before >> at & SASS_NO_BARRIER for at in _BARRIER_SHIFTS)
-    is_late = before & SASS_STALL_MASK == SASS_WAITABLE_AFTER << SASS_STALL_SHIFT
-    if is_late and (wait >> write | wait >> read) & 1:
-        return before - (1 << SASS_STALL_SHIFT)
-    return before
-
-
-def _record(guard: int) -> bytes:
-    """The record of the Mercury instruction EXIT with a guard."""
-    record = bytearray(SASS_MERCURY_EXIT.to_bytes(CAPSULE_UNIT, "little"))
-    if guard != SASS_ALWAYS << SASS_GUARD_SHIFT:
-        number = (guard & ~SASS_GUARD_NOT) >> SASS_GUARD_SHIFT
-        is_negated = guard & SASS_GUARD_NOT != 0
-        record[SASS_MERCURY_EXIT_GUARD_AT] = number << SASS_MERCURY_EXIT_GUARD_SHIFT | is_negated
-    return bytes(record)
-
-
-def _is_waiting_end(run: list[int], capsule: bytes, item: Item) -> bool:
-    """Whether a run is an EXIT behind what waits for errors, as links with `-r -g` leave it."""
-    *waits, end = run
-    if end & SASS_OPERATION_MASK != _EXIT or waits[-1] & SASS_OPERATION_MASK != _CGAERRBAR:
-        return False
-    return capsule[item.start : item.end] == _record(end & SASS_GUARD_MASK)
-
-
-def _is_unoptimized(word: int) -> bool:
-    """Whether an EXIT is of code in which every instruction waits for the one before."""
-    return word & SASS_STALL_MASK == SASS_UNSCHEDULED_STALL << SASS_STALL_SHIFT

@@ -11,6 +11,7 @@ from functools import cache
 from cubinspec_generated.codes_sass import (
     SASS_FORM_MASK,
     SASS_FORM_SHIFT,
+    SASS_IS_WIDE,
     SASS_NO_PREDICATE,
     SASS_REGISTER_A_SHIFT,
     SASS_REGISTER_B_SHIFT,
@@ -21,15 +22,20 @@ from cubinspec_generated.codes_sass import (
     SASS_REGISTER_H_SHIFT,
     SASS_RESULT_PREDICATE_MASK,
     SASS_RESULT_PREDICATE_SHIFT,
+    SASS_SECOND_PREDICATE_MASK,
+    SASS_SECOND_PREDICATE_SHIFT,
     SASS_ZERO_REGISTER,
 )
 from cubinspec_generated.rows import Operand
 from cubinspec_generated.tables.sass import (
+    ALL_PREDICATES,
     ANY_OPERANDS,
     BY_FORM,
     OPERANDS,
     PLACES,
     PREDICATE,
+    SOON_PREDICATE,
+    TWO_PREDICATES,
     UNIFORM,
     WIDE,
 )
@@ -89,6 +95,28 @@ def writes_predicate(instruction: Instruction) -> bool:
         return False
     predicate = (instruction.word & SASS_RESULT_PREDICATE_MASK) >> SASS_RESULT_PREDICATE_SHIFT
     return predicate != SASS_NO_PREDICATE
+
+
+def predicates(instruction: Instruction) -> tuple[int, ...]:
+    """The predicates that an instruction writes, or may write."""
+    word, opcode = instruction.word, instruction.opcode
+    if opcode in ALL_PREDICATES:
+        return tuple(range(SASS_NO_PREDICATE))
+    first = (word & SASS_RESULT_PREDICATE_MASK) >> SASS_RESULT_PREDICATE_SHIFT
+    if opcode in TWO_PREDICATES:
+        return first, (word & SASS_SECOND_PREDICATE_MASK) >> SASS_SECOND_PREDICATE_SHIFT
+    return (first,) if opcode in PREDICATE or opcode in SOON_PREDICATE else ()
+
+
+def has_pairs(instruction: Instruction) -> bool:
+    """Whether an instruction works on pairs of registers as it does on single ones."""
+    word, opcode = instruction.word, instruction.opcode
+    if (opcode, _form(word)) in WIDE:
+        return True
+    return any(
+        operand.count is not None and operand.count.mask == SASS_IS_WIDE & word
+        for operand in OPERANDS.get(opcode, ())
+    )
 
 
 def may_read(instruction: Instruction, register: int) -> bool:
