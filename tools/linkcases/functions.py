@@ -69,8 +69,8 @@ def run(folder: Path) -> tuple[bool, int, Counter[str]]:
         _, messages, actual = compare.link(words, folder / "inputs")
         if actual is None:
             return False, 0, Counter([messages.strip().splitlines()[-1] if messages else "no file"])
-        kernels = json.loads(where.read_text(encoding="utf-8"))["kernels"] if where.exists() else []
-    reasons = {kernel["name"]: kernel["unfinished"] for kernel in kernels if "unfinished" in kernel}
+        rows = json.loads(where.read_text(encoding="utf-8"))["unfinished"] if where.exists() else []
+    reasons = {row["name"]: row["reason"] for row in rows}
     theirs = expected.read_bytes()
     count, others = differing(theirs, actual)
     return theirs == actual, count, Counter(reasons.get(n, how) for n, how in others.items())

@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 f884b1081e208bd6) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 0332d937ef306a87) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (

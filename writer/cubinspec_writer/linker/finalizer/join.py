@@ -12,7 +12,7 @@ from cubinspec.format.sections import final_name
 from cubinspec.format.targets import WRITTEN
 from cubinspec_generated.codes import SHF_EXECINSTR, SHT_PROGBITS, SHT_RELA
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
-from cubinspec_writer.linker.finalizer import capsules, jumps, listed, registers, schedule
+from cubinspec_writer.linker.finalizer import capsules, doubles, jumps, listed, registers, schedule
 from cubinspec_writer.linker.finalizer.line_tables import with_heads
 from cubinspec_writer.linker.finalizer.offsets import sass_offsets
 from cubinspec_writer.linker.inputs.options import debugger_sees
@@ -76,6 +76,7 @@ def run(
     twins = mercury_sections.twins = _twins(sections, mercury_sections)
     _patch_capsules(relocations, mercury_relocations, mercury_handles, twins)
     jumps.fill(mercury_objects, mercury_constants, mercury_relocations, twins)
+    _look_for_doubles(job, sections)
     _assign_barriers(job, sections)
     if job.options.relocatable or debugger_sees(job.options):
         _count_stack_loads(symbols, sections)
@@ -156,6 +157,17 @@ def _tell_untranslated(job: Job, sass: Sections) -> None:
             sass.unfinished[section.owner] = job.untranslated[section.name]
 
 
+def _look_for_doubles(job: Job, sass: Sections) -> None:
+    """Refuses, or notes for the map, code that the finalizer translates for other units (X23)."""
+    for section in sass.made:
+        owner = section.owner
+        if section.flags & SHF_EXECINSTR and owner is not None and owner.definition is not None:
+            made_for, target = owner.definition[0].sm, job.target.sm
+            doubt = doubles.doubt(section.content, section.name, made_for, target)
+            if doubt:
+                sass.unfinished[owner] = doubt
+
+
 def _assign_barriers(job: Job, sass: Sections) -> None:
     """Assigns barriers again in code to which the finalizer gives others than ptxas.
 
@@ -165,6 +177,8 @@ def _assign_barriers(job: Job, sass: Sections) -> None:
     for section in sass.made:
         owner = section.owner
         if not section.flags & SHF_EXECINSTR or owner is None or section.name in job.untranslated:
+            continue
+        if owner in sass.unfinished:
             continue
         # Code for a debugger stays as it is (rule F8).
         source = owner.definition[0] if owner.definition is not None else None
