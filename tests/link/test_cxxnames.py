@@ -30,6 +30,34 @@ NAMES = {
     "_Z3runIZ4hostPiEUliE0_EvT_S0_": (
         "void run<host(int *)::[lambda(int) (instance 2)]>(T1, int *)"
     ),
+    "_ZZ2kcPiiENUlS_iE_4_FUNES_i": (
+        "kc(int *, int)::[lambda(int *, int) (instance 1)]::_FUN(int *, int)"
+    ),
+    "_ZZ2kkPiiENKUliE10_clEi": (
+        "kk(int *, int)::[lambda(int) (instance 12)]::operator ()(int) const"
+    ),
+    "_ZZ2kcPiiENKUlT_iE_clIfEEDaS0_i": (
+        "auto kc(int *, int)::[lambda(T1, int) (instance 1)]::operator ()<float>(T1, int) const"
+    ),
+    "_ZZ2kkPiiENKUlOT_RKT0_PT1_E_clIRiliEEDcS1_S4_S6_": (
+        "decltype(auto) kk(int *, int)::[lambda(T1 &&, const T2 &, T3 *) (instance 1)]::operator ()"
+        "<int &, long, int>(T1 &&, const T2 &, T3 *) const"
+    ),
+    "_ZZZ2kcPiiENKUliE_clEiENKUliE_clEi": (
+        "kc(int *, int)::[lambda(int) (instance 1)]::operator ()(int) const::[lambda(int)"
+        " (instance 1)]::operator ()(int) const"
+    ),
+    "_ZZ3lociEN1A1sES_": "loc(int)::A::s(A)",
+    "_ZZ3lociENK1A1mE_0c": "loc(int)::A::m (instance 2)(char) const",
+    "_ZZ2kkPiiEN1E1uE__10_v": "kk(int *, int)::E::u (instance 12)()",
+    "_Z2ttIZ2kkPiiE1A_0EiT_": "int tt<kk(int *, int)::A (instance 2)>(T1)",
+    "_Z2ttIZ2kkPiiE1E__13_EiT_": "int tt<kk(int *, int)::E (instance 15)>(T1)",
+    "_ZN1WIiE2inIfEET_iS2_PS_IS2_E": "T1 W<int>::in<float>(int, T1, W<T1>*)",
+    "_Z4manyIilcdfsjmhbxayiEiT_T0_T1_T2_T3_T4_T5_T6_T7_T8_T9_T10_T11_PT12_": (
+        "int many<int, long, char, double, float, short, unsigned int, unsigned long,"
+        " unsigned char, bool, long long, signed char, unsigned long long, int>(T1, T2, T3, T4, T5,"
+        " T6, T7, T8, T9, T10, T11, T12, T13, T14 *)"
+    ),
     "_ZN12_GLOBAL__N_12An2meEPS0_": "<unnamed>::An::me(<unnamed>::An*)",
     "_Z3vldPrPhXT_E": None,
     "_Z3vldPrPh": "vld(unsigned char *restrict *)",

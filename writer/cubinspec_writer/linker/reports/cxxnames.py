@@ -17,7 +17,13 @@ _BUILTIN = {
     "l": "long", "m": "unsigned long", "x": "long long", "y": "unsigned long long", "n": "__int128",
     "o": "unsigned __int128", "f": "float", "d": "double", "e": "long double", "z": "...",
 }  # fmt: skip
-_BUILTIN_D = {"Ds": "char16_t", "Di": "char32_t", "Dn": "decltype(nullptr)"}
+_BUILTIN_D = {
+    "Da": "auto",
+    "Dc": "decltype(auto)",
+    "Ds": "char16_t",
+    "Di": "char32_t",
+    "Dn": "decltype(nullptr)",
+}
 _OPERATORS = {
     "nw": "new ", "na": "new[] ", "dl": "delete ", "da": "delete[] ", "ps": "+", "ng": "-",
     "ad": "&", "de": "*", "co": "~", "pl": "+", "mi": "-", "ml": "*", "dv": "/", "rm": "%",
@@ -170,11 +176,30 @@ class _Demangler:
         """(name, whether a result type follows, text behind the parameters)."""
         if self._next("N"):
             return self._nested()
+        if self._next("Z"):
+            return self._of_local()
         name, suffix, is_function = self._component("")
         if self.text[self.at] == "I":
             self.substitutions.append(_Type(name))
             return name + self._template_arguments(), is_function, suffix
         return name, False, suffix
+
+    def _of_local(self) -> tuple[str, bool, str]:
+        """The same for a member of a lambda or of a class inside of a function."""
+        scope = self._function()
+        if not self._next("EN"):
+            raise _UnknownError
+        name, has_result, suffix = self._nested()
+        return f"{scope}::{name}{self._instance()}", has_result, suffix
+
+    def _instance(self) -> str:
+        """Which of several local names of one function is meant."""
+        if not self._next("_"):
+            return ""
+        if self._next("_"):
+            return f" (instance {self._count() + 2})"
+        self.at += 1
+        return f" (instance {int(self.text[self.at - 1]) + 2})"
 
     def _nested(self) -> tuple[str, bool, str]:
         constant = volatile = False
@@ -193,7 +218,7 @@ class _Demangler:
                 is_template = True
             elif self.text[self.at] == "T" and not prefix:
                 self.at += 1
-                prefix = last = f"T{self._number() + 2}"
+                prefix = last = f"T{self._count() + 2}"
             else:
                 part, suffix, is_function = self._component(last)
                 is_template = False
@@ -217,6 +242,8 @@ class _Demangler:
         if code in ("D0", "D1", "D2"):
             suffix = {"D0": " [deleting]", "D1": "", "D2": " [subobject]"}[code]
             return "~" + scope, suffix, False
+        if code == "Ul":
+            return self._lambda(), "", False
         if code == "cv":
             return f"operator {self._type().text}", "", False
         if code == "St":
@@ -260,12 +287,16 @@ class _Demangler:
         else:
             arguments.append(self._type().text)
 
-    def _number(self) -> int:
+    def _count(self) -> int:
+        """A decimal number in front of `_`; -1 when there is no digit."""
+        return self._number(10)
+
+    def _number(self, base: int = 36) -> int:
         """A number of base 36 in front of `_`; -1 when there is no digit."""
         end = self.text.index("_", self.at)
         digits = self.text[self.at : end]
         self.at = end + 1
-        return int(digits, 36) if digits else -1
+        return int(digits, base) if digits else -1
 
     def _substitution(self) -> _Type:
         self.at += 1
@@ -295,7 +326,8 @@ class _Demangler:
         if code == "S" and text[self.at + 1] != "t":
             found = self._substitution()
             if text[self.at : self.at + 1] == "I":
-                return self._remember(_Type(found.text + self._template_arguments()))
+                text = found.text + self._template_arguments()
+                return self._remember(_Type(text, is_tight=found.is_tight))
             return found
         return self._remember(self._compound(code))
 
@@ -328,7 +360,7 @@ class _Demangler:
             return self._type().with_mark(f" :: {scope}::*")
         if code == "T":
             self.at += 1
-            name = f"T{self._number() + 2}"
+            name = f"T{self._count() + 2}"
             if self.text[self.at : self.at + 1] == "I":
                 self.substitutions.append(_Type(name))
                 return _Type(name + self._template_arguments())
@@ -365,7 +397,11 @@ class _Demangler:
         function = self._function()
         self.at += 1
         if not self._next("Ul"):
-            return f"{function}::{self._component('')[0]}"
+            return f"{function}::{self._component('')[0]}{self._instance()}"
+        return f"{function}::{self._lambda()}"
+
+    def _lambda(self) -> str:
+        """What stands behind `Ul`."""
         listed = self._arguments()
         self.at += 1
-        return f"{function}::[lambda({listed}) (instance {self._number() + 2})]"
+        return f"[lambda({listed}) (instance {self._count() + 2})]"
