@@ -57,9 +57,10 @@ from cubinspec_writer.linker.finalizer.lifetimes import (
     latency,
     lifetimes,
     over_after,
+    place_waits,
 )
 from cubinspec_writer.linker.finalizer.paths import Region, listed
-from cubinspec_writer.linker.finalizer.waits import sets_again, waits
+from cubinspec_writer.linker.finalizer.waits import reached_stops, sets_again, waits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,6 +75,11 @@ if TYPE_CHECKING:
 _FOR_LONG = tuple(range(SASS_FIRST_LONG_BARRIER, SASS_SHARED_BARRIER))
 _FOR_OTHERS = tuple(range(SASS_SHARED_BARRIER))
 _NEVER = 10**6
+
+
+def _ends_only_over(life: Lifetime, end: int) -> bool:
+    """Whether the end of a block waits for a barrier as it is over, which is not known before."""
+    return life.over_at == end and life.ends_at(end)
 
 
 class _Numbers:
@@ -111,7 +117,7 @@ class _Numbers:
         # An instruction that waits for a number waits for all that have it.
         has_ended = any(other.ends_at(life.at) for other in self.active[number])
         for other in self.active[number]:
-            if other.over_at == life.at and other.ends_at(life.at):
+            if _ends_only_over(other, life.at):
                 return True
             if other.is_pending_at(life.at) and (other.at == life.at or not has_ended):
                 return True
@@ -143,7 +149,11 @@ class _Numbers:
 
     def sharing(self, life: Lifetime, number: int) -> list[Lifetime]:
         """The barriers with a number that are pending here or on a way that comes together."""
-        return [o for o in self.active[number] if o.is_pending_at(life.at) or o.meets(life)]
+        return [
+            other
+            for other in self.active[number]
+            if other.is_pending_at(life.at) or other.meets(life) or _ends_only_over(other, life.at)
+        ]
 
     def put(self, code: Code, life: Lifetime, number: int) -> None:
         """Give a number. Where it is shared, the first wait ends all that are pending."""
@@ -160,7 +170,7 @@ class _Numbers:
         sharing = self.sharing(life, number)
         if any(other.waits != life.waits for other in sharing):
             sharing.append(life)
-            stops = {at for one in sharing for at in one.waits}
+            stops = set(reached_stops(code, sharing))
             for one in sharing:
                 one.shared_stops = one.shared_stops | stops
                 # Most stops are behind others, which have ended it.
@@ -203,10 +213,13 @@ class _Chooser:
         #: Last instructions of the blocks in which other barriers avoid this number.
         self._kept: set[int] = set()
         pieces: list[tuple[int, int]] = []
-        for life in lives:
-            if life.is_far() and self._shared_number(life) == self._far:
-                self._kept.add(code.last[life.at])
-                pieces += life.there.pieces()
+        far = [o for o in lives if o.is_far() and self._shared_number(o) == self._far]
+        # A wait for one of them is for all that are pending.
+        stops = listed(sorted({at for life in far for at in life.waits}))
+        for life in far:
+            self._kept.add(code.last[life.at])
+            region, _ = code.walk(life.at, stops)
+            pieces += region.pieces()
         for first, beyond in Region(pieces).pieces():
             at = first
             while at < beyond:
@@ -257,7 +270,7 @@ class _Chooser:
             pool = (*pool, SASS_SHARED_BARRIER)
         costs = [self._cost(life, numbers.sharing(life, n), n) for n in pool]
         best = min(costs)
-        self.is_close |= sum(cost - best < SASS_CLOSE_COSTS for cost in costs) > 1
+        self.is_close |= any(0 < cost - best < SASS_CLOSE_COSTS for cost in costs)
         number = pool[costs.index(best)]
         if leaves and not life.is_result and best == 0:
             self.hangs_on_wait = self._hangs_on_wait(life, numbers.sharing(life, number))
@@ -294,7 +307,7 @@ class _Chooser:
 
     def _shared(self, life: Lifetime, numbers: _Numbers) -> int:
         """The lowest number of barriers that wait where this one does; -1: there is none."""
-        if life.user in self._code.ends:
+        if life.user in self._code.ends or not life.waits:
             return -1
         for number, active in enumerate(numbers.active):
             if self._avoids(life, number):
@@ -337,7 +350,7 @@ class _Chooser:
         first = min((at for at in firsts if at >= 0), default=-1)
         if leaves:
             # What is pending only on another path that comes together with this one costs less.
-            if not any(other.is_pending_at(life.at) for other in others):
+            if not any(o.is_pending_at(life.at) or _ends_only_over(o, life.at) for o in others):
                 return -1
             wanted = own - 1 if life.is_result else over_after(life) + 1
             return max(0, wanted - (clock[first] - now)) if first >= 0 else 0
@@ -348,7 +361,7 @@ class _Chooser:
             if at < 0 and other.is_long:
                 return _NEVER
             if at != life.user:
-                worst = max(worst, clock[other.at] + latency(other) - clock[life.user])
+                worst = max(worst, self._code.over_at(other, life.at) - clock[life.user])
         return worst
 
     def may_cost(self, life: Lifetime, active: list[Lifetime]) -> bool:
@@ -633,6 +646,7 @@ def _assignment(
     lost: list[Lifetime],
 ) -> list[Assignment]:
     """Numbers and waits of all instructions; the first one sets nothing but for its result."""
+    place_waits(code, [*before, *after])
     out: list[Assignment] = [(SASS_NO_BARRIER, SASS_NO_BARRIER, 0)] * len(code.places)
     for at, wait in enumerate(waits(code, before, after, given, lost)):
         result, operands = (

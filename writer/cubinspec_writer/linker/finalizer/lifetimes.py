@@ -50,6 +50,7 @@ from cubinspec_writer.linker.finalizer.paths import (
     NOWHERE,
     Paths,
     Region,
+    Ways,
     first_of,
     listed,
     without,
@@ -76,6 +77,8 @@ class Lifetime:
         is_result: whether it stands for the result; otherwise for operands that are read.
         is_long: whether it stands for a result that takes long.
         is_texture: whether it stands for what is read from a texture or a surface.
+        is_unused: whether it stands for a result that has no register, in a function in which
+            nothing has that takes long.
         number: the barrier.
         there: the code in front of whose instructions it is pending.
         ended: the instructions that wait for it.
@@ -85,6 +88,7 @@ class Lifetime:
         user: the instruction of the same block that waits; -1: none does.
         over_at: the end of its block if that waits for it, as it is over by then; -1: it does not.
         input_waits: those that wait in the input, also for what shares its number.
+        placed_waits: those that wait once the numbers are known, if these are others.
         stops: those that it was measured with.
         shared_stops: those that wait for what shares its new number.
         shares: whether another one has its number at the same time.
@@ -98,10 +102,12 @@ class Lifetime:
         "is_long",
         "is_result",
         "is_texture",
+        "is_unused",
         "number",
         "opcode",
         "over",
         "over_at",
+        "placed_waits",
         "shared_stops",
         "shares",
         "stops",
@@ -117,12 +123,14 @@ class Lifetime:
         self.is_result = is_result
         self.is_long = is_result and opcode in LONG
         self.is_texture = is_result and opcode in TEXTURE
+        self.is_unused = False
         self.end = at
         self.there = Region()
         self.ended: frozenset[int] = frozenset()
         self.over: frozenset[int] = frozenset()
         self.waits: list[int] = []
         self.input_waits: list[int] = []
+        self.placed_waits: list[int] = []
         self.stops: Iterable[int] = ()
         self.shared_stops: frozenset[int] = frozenset()
         self.user = -1
@@ -138,7 +146,7 @@ class Lifetime:
 
     def is_far(self) -> bool:
         """Whether number 5 is for it: other blocks use what takes long, or it is a texture's."""
-        return self.is_texture or (self.is_long and self.user < 0)
+        return self.is_texture or (self.is_long and self.user < 0 and not self.is_unused)
 
     def is_pending_at(self, at: int) -> bool:
         """Whether it is pending when an instruction has waited."""
@@ -178,6 +186,7 @@ class Code:
         instructions: all of them.
         after: for every instruction those that can follow.
         ends_before: for every first instruction of a block the ends of blocks that lead to it.
+        first: for every instruction the first one of its block.
         last: for every instruction the last one of its block.
         loops: the instructions that code goes back to, sorted.
         waits: for every barrier the instructions that wait for it. For what WARPSYNC.COLLECTIVE
@@ -199,6 +208,7 @@ class Code:
         "_outside",
         "_paths",
         "_returns",
+        "_ways",
         "_written",
         "after",
         "clock",
@@ -208,6 +218,7 @@ class Code:
         "ends",
         "ends_before",
         "explained",
+        "first",
         "instructions",
         "last",
         "loops",
@@ -243,6 +254,9 @@ class Code:
         self.last = [
             new[ends[block] - 1] for block in order for _ in range(heads[block], ends[block])
         ]
+        self.first = [
+            new[heads[block]] for block in order for _ in range(heads[block], ends[block])
+        ]
         self.collective = collectives(instructions)
         self.ends = frozenset(self.collective.values())
         self.counted = [
@@ -253,6 +267,8 @@ class Code:
         self.waits: list[list[int]] = [[] for _ in range(SASS_BARRIERS)]
         self.waits_for_all = [at for at, one in enumerate(instructions) if one.waits_for_all]
         self.clock: list[int] = []
+        stalls: list[int] = []
+        self._ways = Ways(self.after, self.last, self.clock, stalls)
         self.loops = sorted({to for at, found in enumerate(self.after) for to in found if to <= at})
         self._paths = Paths(self.after, self.last)
         #: Where code behind each instruction goes back to, the foremost.
@@ -265,16 +281,22 @@ class Code:
         self._written: dict[int, list[int]] = {}
         self._find_registers()
         self.explained: dict[tuple[int, int], list[tuple[int, bool]]] = {}
-        self._run_clock(cycles)
+        self._run_clock(cycles, stalls)
         self.clock_of_stalls = list(self.clock)
 
-    def _run_clock(self, known: Mapping[int, int]) -> None:
-        """Find the cycle of every instruction, and who waits for which number."""
+    def _run_clock(self, known: Mapping[int, int], stalls: list[int]) -> None:
+        """Find the cycle of every instruction, and who waits for which number.
+
+        Args:
+            stalls: gets the cycles that each takes.
+        """
         cycles = 0
         for at, instruction in enumerate(self.instructions):
             self.clock.append(cycles)
             stall = (instruction.word & SASS_STALL_MASK) >> SASS_STALL_SHIFT
-            cycles += known.get(self.places[at], max(1, stall))
+            stall = known.get(self.places[at], max(1, stall))
+            stalls.append(stall)
+            cycles += stall
             wait = instruction.wait
             for later in range(at + 1, self.collective.get(at, at) + 1):
                 wait &= ~self.instructions[later].wait
@@ -352,6 +374,12 @@ class Code:
         instruction = self.instructions[life.at]
         return not self.registers[life.at][0] or writes_predicate(instruction)
 
+    def has_no_users(self, life: Lifetime) -> bool:
+        """Whether a result has neither a register nor a predicate."""
+        instruction = self.instructions[life.at]
+        is_read = self.registers[life.at][0] or writes_predicate(instruction)
+        return life.is_result and not is_read
+
     def names_nothing(self, life: Lifetime) -> bool:
         """Whether a lifetime stands for operands of an instruction that has no registers."""
         return not (life.is_result or self.registers[life.at][1])
@@ -366,6 +394,17 @@ class Code:
         """The cycles between what sets a barrier and an instruction behind it in its block."""
         return self.clock[at] - self.clock[life.at]
 
+    def over_at(self, life: Lifetime, at: int) -> int:
+        """The cycle in which a barrier is over for the block of an instruction.
+
+        Of one that another block sets only what the shortest way leaves counts.
+        """
+        first = self.first[at]
+        if first <= life.at:
+            return self.clock[life.at] + latency(life)
+        taken = latency(life) if life.is_result else over_after(life)
+        return self.clock[first] + max(0, taken - self._ways.cycles(life.at, first))
+
     def has_passed(self, life: Lifetime, at: int) -> bool:
         """Whether these are the cycles that the barrier takes."""
         return self.cycles(life, at) >= over_after(life)
@@ -376,10 +415,11 @@ class Code:
         One that has to be waited for in every round of a loop is in use up to its head.
         """
         region, reached = self.walk(life.at, listed(stops))
+        is_unknown = life.is_result and self.has_unknown_users(life)
         heads = [
             to
             for at in reached
-            if at == self.last[at] and not self.names(life, at)
+            if at == self.last[at] and not (is_unknown or self.names(life, at))
             for to in self.after[at]
             if to <= at
         ]
@@ -417,7 +457,13 @@ class Code:
                         (life.at, life.is_result)
                     )
 
-    def pass_by(self, life: Lifetime, foreign: set[int], loops: Sequence[int] = ()) -> None:
+    def pass_by(
+        self,
+        life: Lifetime,
+        foreign: set[int],
+        loops: Sequence[int] = (),
+        stops: Sequence[int] = (),
+    ) -> None:
         """Let a lifetime pass instructions; it waits behind them where its registers are named.
 
         It waits at the end of the first block of a loop, too, if it comes from the round before.
@@ -425,8 +471,9 @@ class Code:
         Args:
             foreign: the instructions.
             loops: sorted heads of loops for which this is done.
+            stops: waits behind these instructions, which end it.
         """
-        stays = listed(sorted(set(life.waits) - foreign))
+        stays = listed(sorted({*life.waits, *stops} - foreign))
         ends: list[int] = []
         if not life.is_long:
             region, _ = self.walk(life.at, stays)
@@ -469,6 +516,7 @@ def set_barriers(code: Code) -> list[Lifetime]:
         for number, is_result in ((instruction.read, False), (instruction.write, True)):
             if number < SASS_NO_BARRIER:
                 life = Lifetime(at, instruction.opcode, number, is_result)
+                life.is_unused = code.has_no_users(life)
                 stops = code.waits[number]
                 if code.names_nothing(life):
                     # The fence that sets it belongs to the instruction behind that waits for all.
@@ -480,6 +528,10 @@ def set_barriers(code: Code) -> list[Lifetime]:
                 for wait in life.waits:
                     code.explained.setdefault((wait, number), []).append((at, is_result))
                 found.append(life)
+    # Beside others such a result is like them.
+    if any(life.is_long and not life.is_unused for life in found):
+        for life in found:
+            life.is_unused = False
     return found
 
 
@@ -511,7 +563,33 @@ def lifetimes(code: Code) -> list[Lifetime]:
             else:
                 _keep_own_waits(code, life)
     _pass_foreign(code, found)
+    _pass_heads(code, found)
     return found
+
+
+def _pass_heads(code: Code, lives: list[Lifetime]) -> None:
+    """Let lifetimes pass ends of blocks that begin a loop behind them, where nothing needs them.
+
+    That these ends wait is found when all numbers are known.
+    """
+    ends = {code.last[head]: head for head in code.loops}
+    for life in lives:
+        if life.user >= 0 or life.is_long or code.names_nothing(life):
+            continue
+        if life.is_result and code.has_unknown_users(life):
+            continue
+        early = {at for at in life.waits if ends.get(at, -1) > life.at and not code.names(life, at)}
+        if early:
+            waits = life.waits
+            code.pass_by(life, early, stops=() if life.shares else code.waits[life.number])
+            life.placed_waits = waits
+
+
+def place_waits(code: Code, lives: list[Lifetime]) -> None:
+    """Let lifetimes end where they do once the numbers are known."""
+    for life in lives:
+        if life.placed_waits:
+            life.waits = code.measure(life, life.placed_waits)
 
 
 def _find_user(code: Code, life: Lifetime) -> None:
@@ -519,9 +597,16 @@ def _find_user(code: Code, life: Lifetime) -> None:
     end = code.last[life.at]
     stop = end + (end not in code.ends)
     inside = [at for at in life.waits if life.at < at < stop]
+    instruction = code.instructions[life.at]
+    if code.has_no_users(life) and instruction.read == instruction.write:
+        # Waits for this number are for its operands.
+        life.waits = code.measure(life, [])
+        return
     is_unknown = life.is_result and code.has_unknown_users(life)
     is_unknown = is_unknown or code.names_nothing(life)
-    if life.shares and is_unknown:
+    if inside == life.waits == [end] and _is_tested(code, life):
+        life.user = end
+    elif life.shares and is_unknown:
         life.user = inside[0] if inside else -1
     elif life.shares:
         life.user = _user(code, life, end)
@@ -536,6 +621,12 @@ def _find_user(code: Code, life: Lifetime) -> None:
         )
         if is_needed or _is_inside(code, first, end):
             life.user = first
+
+
+def _is_tested(code: Code, life: Lifetime) -> bool:
+    """Whether a lifetime stands for a predicate alone."""
+    instruction = code.instructions[life.at]
+    return life.is_result and not code.registers[life.at][0] and writes_predicate(instruction)
 
 
 class _Ending:
@@ -563,7 +654,7 @@ def _pass_foreign(code: Code, lives: list[Lifetime]) -> None:
     """Let lifetimes pass waits inside of blocks that are for what only shares their number."""
     ending = _Ending(lives)
     for life in lives:
-        if life.user >= 0 or life.shares or code.names_nothing(life):
+        if life.user >= 0 or (life.shares and life.is_result) or code.names_nothing(life):
             continue
         if life.is_result and code.has_unknown_users(life):
             continue
@@ -603,25 +694,31 @@ def _pass_rounds(code: Code, lives: list[Lifetime], ending: _Ending) -> None:
     """Let what is set in front of a loop pass waits for what the round before has left.
 
     A wait behind them that nothing else explains shows that they do not end it. They do not end
-    what nothing uses, either.
+    what nothing uses, either. Another wait for its number ends it, unless that is for a round, too.
     """
     for number in range(SASS_BARRIERS):
         later = [at for at in code.waits[number] if (at, number) not in code.explained]
         alike = [life for life in lives if life.number == number]
         for life in alike:
-            rounds = {
-                at
-                for at in life.waits
-                if at > life.at
-                and not code.names(life, at)
-                and any(o.at >= at and o.ends_at(at) for o in ending.at(at, number))
-            }
-            if not rounds:
-                continue
-            passes = any(at > life.at and code.names(life, at) for at in later)
-            if passes or not code.named_waits(life):
-                code.pass_by(life, rounds)
+            passed: set[int] = set()
+            while rounds := _rounds(code, life, ending) - passed:
+                passes = any(at > life.at and code.names(life, at) for at in later)
+                if not passes and code.named_waits(life):
+                    break
+                passed |= rounds
+                code.pass_by(life, passed, stops=code.waits[number])
                 ending.add(life)
+
+
+def _rounds(code: Code, life: Lifetime, ending: _Ending) -> set[int]:
+    """Waits that are for what the round of a loop before has left with the same number."""
+    return {
+        at
+        for at in life.waits
+        if at > life.at
+        and not code.names(life, at)
+        and any(o.at >= at and o.ends_at(at) for o in ending.at(at, life.number))
+    }
 
 
 def latency(life: Lifetime) -> int:

@@ -8,6 +8,7 @@ first one. So the time grows with what is special on the way, not with the lengt
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from heapq import heappop, heappush
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     #: The first stop at or behind an instruction.
     Stops = Callable[[int], int]
 
+#: Cycles after which everything is over.
+_LONGEST_WAY = 400  # not a spec number: more than any result takes
 #: A stop behind all code.
 NOWHERE = 1 << 62  # not a spec number: more than any function has
 
@@ -168,6 +171,49 @@ class Paths:
             waiting.append(beyond)
             waiting += [to for to, end in self._around[place] if end < beyond]
         return beyond
+
+
+class Ways:
+    """The cycles of the shortest ways from an instruction to the blocks behind it."""
+
+    __slots__ = ("_after", "_clock", "_found", "_last", "_stalls")
+
+    def __init__(
+        self, after: list[list[int]], last: list[int], clock: list[int], stalls: list[int]
+    ) -> None:
+        """Take a function whose blocks are in reverse postorder.
+
+        Args:
+            after: for every instruction those that can follow.
+            last: for every instruction the last one of its block.
+            clock: for every instruction the cycles in front of it; only differences in a block
+                count.
+            stalls: the cycles that each instruction takes.
+        """
+        self._after = after
+        self._last = last
+        self._clock = clock
+        self._stalls = stalls
+        self._found: dict[int, dict[int, int]] = {}
+
+    def cycles(self, start: int, head: int) -> int:
+        """The cycles up to the first instruction of a block; very many if they are."""
+        if start not in self._found:
+            self._found[start] = self._find(start)
+        return self._found[start].get(head, _LONGEST_WAY)
+
+    def _find(self, start: int) -> dict[int, int]:
+        found: dict[int, int] = {}
+        waiting = [(0, start)]
+        while waiting:
+            cycles, at = heappop(waiting)
+            end = self._last[at]
+            cycles += self._clock[end] - self._clock[at] + self._stalls[end]
+            for to in self._after[end]:
+                if to > end and cycles < found.get(to, _LONGEST_WAY):
+                    found[to] = cycles
+                    heappush(waiting, (cycles, to))
+        return found
 
 
 def _heads(last: list[int]) -> list[int]:

@@ -52,7 +52,7 @@ def waits(
     for at, number in left:
         wanted[at] |= 1 << number
     for number, sharing in enumerate(users):
-        for at in _stops(code, sharing):
+        for at in reached_stops(code, sharing):
             wanted[at] |= 1 << number
     for at in code.collective:
         for life in after:
@@ -213,7 +213,7 @@ def _keep_waits(
             stops = with_this
 
 
-def _stops(code: Code, sharing: list[Lifetime]) -> list[int]:
+def reached_stops(code: Code, sharing: list[Lifetime]) -> list[int]:
     """The instructions that have to wait for a number, which some lifetimes share."""
     waiting: dict[int, list[Lifetime]] = {}
     for life in sharing:
