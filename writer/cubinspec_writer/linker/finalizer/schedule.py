@@ -209,6 +209,13 @@ def _all_new(code: bytes | bytearray, *, is_final: bool) -> tuple[bytes | None, 
     return new, ""
 
 
+def left_out(instructions: list[Instruction]) -> str:
+    """Why the steps do not tell the barriers of code; empty: they can."""
+    if _is_unscheduled(instructions):
+        return "code without optimisation"
+    return _unclear(instructions)
+
+
 def _is_unscheduled(instructions: list[Instruction]) -> bool:
     """Whether every instruction takes the longest time, as in code without optimisation."""
     return all(
