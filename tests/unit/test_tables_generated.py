@@ -12,7 +12,7 @@ from struct import calcsize
 import pytest
 import yaml
 
-from cubinspec_generated import columns
+from cubinspec_generated import columns, rows
 from cubinspec_generated.rows import Action
 from cubinspec_generated.tables import compat, eiattr, relocations
 from tools.gen import tables
@@ -122,3 +122,19 @@ def test_columns_of_compat_say_what_rows_say() -> None:
     } == columns.COMPAT_PARTS
     assert compat.LEADING == columns.COMPAT_LEADING
     assert compat.TRAILING == columns.COMPAT_TRAILING
+
+
+def test_rows_of_every_class_can_be_compared_and_shown() -> None:
+    classes = [
+        one
+        for one in vars(rows).values()
+        if isinstance(one, type) and issubclass(one, rows.Row) and one is not rows.Row
+    ]
+    assert len(classes) > 10
+    for one in classes:
+        names = one.__match_args__
+        row, same = (one(*range(len(names))) for _ in range(2))
+        assert row == same
+        assert hash(row) == hash(same)
+        assert row != one(*range(1, len(names) + 1))
+        assert repr(row).startswith(f"{one.__name__}({names[0]}=0")

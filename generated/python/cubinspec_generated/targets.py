@@ -10,20 +10,20 @@ class Row:
     __slots__: tuple[str, ...] = ()
     __match_args__: tuple[str, ...] = ()
 
-    def values(self) -> tuple[object, ...]:
+    def _values(self) -> tuple[object, ...]:
         """The fields in order."""
         return tuple([getattr(self, name) for name in self.__match_args__])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Row) or other.__class__ is not self.__class__:
             return NotImplemented
-        return self.values() == other.values()
+        return self._values() == other._values()
 
     def __hash__(self) -> int:
-        return hash(self.values())
+        return hash(self._values())
 
     def __repr__(self) -> str:
-        fields = zip(self.__match_args__, self.values(), strict=True)
+        fields = zip(self.__match_args__, self._values(), strict=True)
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in fields)})"
 
 
