@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from cubinspec.cli.fit import fit
 from cubinspec.containers.fatbin_write import container, entry_for
 from cubinspec.report.resolve import resolve
 from cubinspec_writer.editor import Edit
+from tests.terminal import on_terminal
 from tools.corpus.containers import CUBINS, PTX, elf_host, simple_fatbin
 
 FOLDER = Path(__file__).parent / "width"
@@ -57,11 +56,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def shown(words: list[str], width: int, folder: Path) -> str:
     """What a command prints on a terminal."""
-    ours, theirs = pty.openpty()
-    child = subprocess.Popen(
+    return on_terminal(
         [sys.executable, "-m", "cubinspec", *words],
+        stderr=False,
         cwd=folder,
-        stdout=theirs,
         env={
             **os.environ,
             "COLUMNS": str(width),
@@ -69,16 +67,6 @@ def shown(words: list[str], width: int, folder: Path) -> str:
             "PYTHONPATH": ":".join(sys.path),
         },
     )
-    os.close(theirs)
-    text = b""
-    try:
-        while piece := os.read(ours, 1 << 16):
-            text += piece
-    except OSError:  # the other side is closed
-        pass
-    os.close(ours)
-    assert child.wait() == 0
-    return text.decode().replace("\r\n", "\n")
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -14,6 +14,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, TextIO
 
 #: Seconds before the first drawing, so that short work shows nothing.
@@ -41,6 +42,10 @@ class _Watched:
             return self._stream.write(text)
         finally:
             line.busy -= 1
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
 
     def __getattr__(self, name: str) -> Any:
         if name == "buffer":
