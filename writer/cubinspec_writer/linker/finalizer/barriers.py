@@ -370,15 +370,6 @@ class _Chooser:
                 worst = max(worst, self._code.over_at(other, life.at) - clock[life.user])
         return worst
 
-    def may_cost(self, life: Lifetime, active: list[Lifetime]) -> bool:
-        """Whether a result that leaves its block may lose cycles with those that have its number.
-
-        It may with several of them, if one leaves its block, too.
-        """
-        pending = [other for other in active if other.is_pending_at(life.at)]
-        leaving = any(self._first_use(other, life) < 0 for other in pending)
-        return len(pending) > 1 and (leaving or self._cost(life, pending) > 0)
-
     def _first_use(self, other: Lifetime, life: Lifetime) -> int:
         """The first instruction behind one, in its block, that waits for another barrier.
 
@@ -459,7 +450,6 @@ def _assigned(
     chooser = _Chooser(code, [load, *before] if is_gone else before)
     after = [life.copy() for life in before]
     old, new = _Numbers(code), _Numbers(code)
-    shared = 0
     (old if is_gone else new).put(code, load, load.number)
     doubts = []
     for life, again in zip(before, after, strict=True):
@@ -473,18 +463,12 @@ def _assigned(
                 doubts.append(
                     "operands that leave a block may share a barrier that is waited for late"
                 )
-            leaves_short = life.is_result and life.user < 0 and not life.is_long
             expected = chooser.choose(life, old)
             # What it costs to share with the load is not known exactly; the new code never does.
             is_beside_load = is_gone and life.meets(load)
             is_beside_load = is_beside_load and load.number in (expected, life.number)
             if expected != life.number and not is_beside_load:
                 doubts.append("a barrier in the input is not the expected one")
-            elif leaves_short and chooser.may_cost(again, new.active[number]):
-                # A single choice of this kind was the finalizer's, several often were not.
-                shared += 1
-                if shared > 1:
-                    doubts.append("results that other blocks use share barriers")
             if _is_unclear(code, life, again, number, old, new):
                 doubts.append("operands share the wait of a result")
             if code.is_counted(again, number):

@@ -80,6 +80,7 @@ class Lifetime:
         is_unused: whether it stands for a result that has no register, in a function in which
             nothing has that takes long.
         number: the barrier.
+        outlasts: whether the input shows that it is not over at the end of its block.
         there: the code in front of whose instructions it is pending.
         ended: the instructions that wait for it.
         over: those of them behind which it is not pending, in another round of a loop either.
@@ -105,6 +106,7 @@ class Lifetime:
         "is_unused",
         "number",
         "opcode",
+        "outlasts",
         "over",
         "over_at",
         "placed_waits",
@@ -124,6 +126,7 @@ class Lifetime:
         self.is_long = is_result and opcode in LONG
         self.is_texture = is_result and opcode in TEXTURE
         self.is_unused = False
+        self.outlasts = False
         self.end = at
         self.there = Region()
         self.ended: frozenset[int] = frozenset()
@@ -407,7 +410,7 @@ class Code:
 
     def has_passed(self, life: Lifetime, at: int) -> bool:
         """Whether these are the cycles that the barrier takes."""
-        return self.cycles(life, at) >= over_after(life)
+        return not life.outlasts and self.cycles(life, at) >= over_after(life)
 
     def measure(self, life: Lifetime, stops: list[int]) -> list[int]:
         """Set how long a barrier is in use if `stops` wait for it; returns those that are reached.
@@ -548,6 +551,8 @@ def lifetimes(code: Code) -> list[Lifetime]:
         if life.user >= 0 or life.is_long:
             continue
         end = code.last[life.at]
+        if not life.at:
+            life.outlasts = _is_told_pending(code, life, end, found)
         is_late = code.has_passed(life, end)
         if is_late or _is_told_over(code, life, end, ending):
             life.over_at = end
@@ -680,6 +685,21 @@ def _is_told_over(code: Code, life: Lifetime, end: int, input_ending: _Ending) -
     return not any(
         end in other.input_waits and (code.names(other, end) or code.names_nothing(other))
         for other in input_ending.at(end, life.number)
+    )
+
+
+def _is_told_pending(code: Code, load: Lifetime, end: int, lives: list[Lifetime]) -> bool:
+    """Whether the end of the first block shows that what the first instruction loads is not there.
+
+    It does not wait for the number in the input, and nothing slower has that.
+    """
+    if code.waits_for(end, load.number) or not load.is_pending_at(end):
+        return False
+    ready = over_after(load)
+    return all(
+        code.clock[other.at] + over_after(other) <= ready
+        for other in lives
+        if other.at <= end and other.number == load.number and other.is_pending_at(end)
     )
 
 
