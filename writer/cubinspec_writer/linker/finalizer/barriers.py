@@ -546,8 +546,8 @@ def assign_later(
         if it is.
     """
     early, code = (Code(instructions, dict.fromkeys(added, cycles)) for cycles in (0, 1))
-    before, after = lifetimes(early), lifetimes(code)
-    if not _end_later(early, code, after):
+    before, after = lifetimes(early), lifetimes(code, is_later=True)
+    if not _end_later(early, code, before, after):
         return [], ""
     _forget_counts(code, before)
     old_chooser, chooser = _Chooser(early, before), _Chooser(code, after)
@@ -566,26 +566,30 @@ def assign_later(
     return _assignment(code, before, after, new.given, []), doubt
 
 
-def _end_later(early: Code, code: Code, lives: list[Lifetime]) -> bool:
+def _end_later(early: Code, code: Code, before: list[Lifetime], after: list[Lifetime]) -> bool:
     """Let ends of blocks wait for what is over there only now; whether any does.
 
     Operands that nothing waits for are left alone.
     """
     changes = False
-    for life in lives:
+    for life, again in zip(before, after, strict=True):
         end = code.last[life.at]
-        is_later = code.cycles(life, end) > early.cycles(life, end)
-        if not is_later or life.user >= 0 or not code.after[end]:
+        is_later = code.cycles(again, end) > early.cycles(life, end)
+        if not is_later or again.user >= 0 or not code.after[end]:
             continue
-        if not (life.is_result or life.waits):
+        if not (again.is_result or again.waits):
             continue
-        pending = [o for o in lives if o.number == life.number and o.is_pending_at(end)]
-        if any(o.is_long or code.last[o.at] != end for o in pending):
+        pending = [
+            (old, new)
+            for old, new in zip(before, after, strict=True)
+            if old.number == life.number and old.is_pending_at(end)
+        ]
+        if any(new.is_long or code.last[new.at] != end for _, new in pending):
             continue
-        was, now = (all(c.has_passed(o, end) for o in pending) for c in (early, code))
-        if now and not was:
+        was = all(early.has_passed(old, end) for old, _ in pending)
+        if not was and all(code.has_passed(new, end) for _, new in pending):
             changes = True
-            for other in pending:
+            for _, other in pending:
                 other.over_at = end
                 other.waits = other.input_waits = code.measure(other, [end])
     return changes

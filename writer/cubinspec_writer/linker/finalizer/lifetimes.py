@@ -538,8 +538,12 @@ def set_barriers(code: Code) -> list[Lifetime]:
     return found
 
 
-def lifetimes(code: Code) -> list[Lifetime]:
-    """Every barrier that is set, with the waits that it would have with a number of its own."""
+def lifetimes(code: Code, *, is_later: bool = False) -> list[Lifetime]:
+    """Every barrier that is set, with the waits that it would have with a number of its own.
+
+    Args:
+        is_later: whether the clock is not that of the input.
+    """
     found = set_barriers(code)
     ending = _Ending(found)
     _pass_rounds(code, found, ending)
@@ -551,7 +555,7 @@ def lifetimes(code: Code) -> list[Lifetime]:
         if life.user >= 0 or life.is_long:
             continue
         end = code.last[life.at]
-        if not life.at:
+        if not (life.at or is_later):
             life.outlasts = _is_told_pending(code, life, end, found)
         is_late = code.has_passed(life, end)
         if is_late or _is_told_over(code, life, end, ending):
