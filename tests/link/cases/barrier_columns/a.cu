@@ -51,3 +51,36 @@ extern "C" __global__ void mean(float *means, float *squares, const float *in, i
     means[row] = m;
     squares[row] = v / width;
 }
+
+// The last block adds up what all blocks have stored: instructions that run in their order.
+extern "C" __global__ void all(const float *__restrict__ in, int n, unsigned *__restrict__ count,
+                               volatile float *__restrict__ out)
+{
+    __shared__ float total;
+    __shared__ bool is_last;
+    const unsigned thread = threadIdx.x, block = blockIdx.x, at = block * blockDim.x + thread;
+    if (thread == 0)
+        total = 0;
+    __syncthreads();
+    if (at < n)
+        atomicAdd(&total, in[at]);
+    __syncthreads();
+    if (thread == 0) {
+        out[block] = total;
+        __threadfence();
+        is_last = atomicAdd(count, 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (is_last) {
+        if (thread == 0)
+            total = 0;
+        __syncthreads();
+        for (int i = thread; i < gridDim.x; i += blockDim.x)
+            atomicAdd(&total, out[i]);
+        __syncthreads();
+        if (thread == 0) {
+            out[0] = total;
+            *count = 0;
+        }
+    }
+}

@@ -369,7 +369,7 @@ def waits_enough(instructions: list[Instruction], assigned: list[Assignment], go
     """Whether on every path what has to wait for a barrier of the input waits for the new one.
 
     An instruction has to wait if it names the registers that the barrier stands for, unless it did
-    without in the input.
+    without in the input, or runs behind operands in their order.
 
     Args:
         gone: how many of the first barriers need no wait.
@@ -388,7 +388,7 @@ def waits_enough(instructions: list[Instruction], assigned: list[Assignment], go
             return False
         region, reached = code.walk(life.at, listed(stops[new]))
         is_known = not life.is_result or not code.has_unknown_users(life)
-        risky = code.naming(life) if is_known else _every
+        risky = code.overtaking(life) if is_known else _every
         safe = Region((*life.there.pieces(), *((at, at + 1) for at in reached)))
         lost = [at for at in region.chosen(sorted(life.over)) if risky(at) == at]
         if set(lost) - set(reached):
