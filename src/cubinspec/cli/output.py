@@ -20,7 +20,7 @@ _reported: set[tuple[str | None, str]] = set()
 #: Lines that were printed on stderr.
 _complaints: set[str] = set()
 #: Stands between two columns.
-_SPACE = "  "
+SPACE = "  "
 #: Names that do not fit beside numbers with so much room stand in lines of their own.
 _LEAST_ROOM = 32
 _INDENT = "    "
@@ -241,7 +241,7 @@ def table_lines(
         shown.append([padded[cell] for cell in (word, *cells)])
     split = last + 1
     if width is not None and last in left:
-        room = width - sum(sizes) - len(_SPACE) * last
+        room = width - sum(sizes) - len(SPACE) * last
         if max(map(len, columns[last]), default=0) > room:
             from cubinspec.cli.fit import fit
 
@@ -250,10 +250,10 @@ def table_lines(
                 split = last
                 while split > 1 and split - 1 in left:
                     split -= 1
-                room = width - len(_INDENT) - sum(sizes[split:]) - len(_SPACE) * (last - split)
+                room = width - len(_INDENT) - sum(sizes[split:]) - len(SPACE) * (last - split)
             shown[last] = [head[last], *fit(columns[last], room)]
-    lines = list(map(_SPACE.join, zip(*shown[:split], strict=True)))
+    lines = list(map(SPACE.join, zip(*shown[:split], strict=True)))
     if split <= last:
-        rest = map(_SPACE.join, zip(*shown[split:], strict=True))
+        rest = map(SPACE.join, zip(*shown[split:], strict=True))
         lines = [f"{line}\n{_INDENT}{more}" for line, more in zip(lines, rest, strict=True)]
     return lines
