@@ -63,11 +63,18 @@ if TYPE_CHECKING:
     #: registers, frame_size, min_stack_size, max_stack_size, shared, local, constant banks with
     #: sizes, barriers; see :class:`cubinspec.model.function.Function`.
     Numbers = tuple[int | None, int | None, int | None, int | None, int, int, Banks, int | None]
+    #: registers, stack, shared, local, const0, barriers, max_threads, num_params, param_size; None:
+    #: the file does not say it.
+    Number = int | None
+    Summary = tuple[Number, Number, int, int, Number, Number, Number, int, Number]
 
 #: Types of sections that never describe a function.
 _TABLE_TYPES: Final = RELOCATION_TYPES | {SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX, SHT_NOTE}
 #: Attributes of the whole module, one record for each function.
 _KEYED: Final = (EIATTR_REGCOUNT, EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE, EIATTR_MAX_STACK_SIZE)
+
+#: The bits of a value that count named barriers.
+_BARRIERS: Final = 0xFF
 
 
 def _triple(payload: bytes | None) -> Triple | None:
@@ -128,7 +135,7 @@ class Launch:
             (0, 0) if exits is None else (exits + HEAD_BYTES, record_end(body, exits))
         )
         barriers = value_at(body, get(EIATTR_NUM_BARRIERS))
-        self.barriers: int | None = None if barriers is None else barriers & 0xFF
+        self.barriers: int | None = None if barriers is None else barriers & _BARRIERS
         self.mbarriers: int | None = value_at(body, get(EIATTR_NUM_MBARRIERS))
         self.max_ntid: Triple | None = _triple(payload_at(body, get(EIATTR_MAX_THREADS)))
         self.reqntid: Triple | None = _triple(payload_at(body, get(EIATTR_REQNTID)))
@@ -182,7 +189,17 @@ class FunctionTable:
     """
 
     __slots__ = (
-        *("_elf", "_frame", "_max_stack", "_min_stack", "_registers", "banks", "file", "first"),
+        *(
+            "_const0",
+            "_elf",
+            "_frame",
+            "_max_stack",
+            "_min_stack",
+            "_registers",
+            "banks",
+            "file",
+            "first",
+        ),
         *("info", "local", "section_rows", "shared", "sizes", "symbols"),
     )
 
@@ -196,6 +213,7 @@ class FunctionTable:
         self.shared: dict[int, int] = {}
         self.local: dict[int, int] = {}
         self.banks: dict[int, Banks] = {}
+        self._const0: dict[int, int] = {}
         self.sizes: dict[int, dict[int, int]] = {code: {} for code in _KEYED}
         self._registers: dict[int, int] = self.sizes[EIATTR_REGCOUNT]
         self._frame: dict[int, int] = self.sizes[EIATTR_FRAME_SIZE]
@@ -242,6 +260,7 @@ class FunctionTable:
                 self.shared[code] = size
             elif name.startswith(local):
                 self.local[code] = size
+        self._const0 = constants.get(0, {})
         banks = self.banks
         for bank, sizes in sorted(constants.items()):
             for code, size in sizes.items():
@@ -290,9 +309,7 @@ class FunctionTable:
         """:meth:`launch`, for who has the attributes already."""
         shape, number = find_shape(body)
         if shape is None:
-            index = self.info.get(code, 0)
-            offset = self.section_rows[index][4]
-            shape = read_shape(body, offset, self._elf.file, f"sections[{index}]")
+            shape = self._read_shape(code, body)
             number = int.from_bytes(body, "little")
         key = shape, number & shape.launch_mask
         found = _launches.get(key)
@@ -301,6 +318,48 @@ class FunctionTable:
                 _launches.clear()
             found = _launches[key] = Launch(shape, body)
         return found
+
+    def _read_shape(self, code: int, body: bytes) -> Shape:
+        index = self.info.get(code, 0)
+        offset = self.section_rows[index][4]
+        return read_shape(body, offset, self._elf.file, f"sections[{index}]")
+
+    def summary(self, symbol_index: int, code: int) -> Summary:
+        """What a table of kernels says of the function with this symbol.
+
+        Args:
+            code: the code section that it owns; 0 for none.
+
+        Raises:
+            CubinError: the attributes are cut off.
+        """
+        body = self.info_bytes(code)
+        shape, _ = find_shape(body)
+        if shape is None:
+            shape = self._read_shape(code, body)
+        get = shape.places.get
+        registers = self._registers.get(symbol_index)
+        barriers = value_at(body, get(EIATTR_NUM_BARRIERS))
+        if barriers is not None:
+            barriers &= _BARRIERS
+        if code:
+            row = self.section_rows[code]
+            if registers is None:
+                registers = registers_of(row[7]) or None
+            if barriers is None:
+                barriers = barriers_of(row[2])
+        most = _triple(payload_at(body, get(EIATTR_MAX_THREADS)))
+        return (
+            registers,
+            stack_of(self._min_stack.get(symbol_index), self._frame.get(symbol_index)),
+            self.shared.get(code, 0),
+            self.local.get(code, 0),
+            self._const0.get(code),
+            barriers,
+            _threads(most or _triple(payload_at(body, get(EIATTR_REQNTID)))),
+            shape.num_params,
+            value_at(body, get(EIATTR_CBANK_PARAM_SIZE)),
+        )
 
     def stacks(self, symbols: list[int]) -> list[int | None]:
         """The stacks of the functions with these symbols."""

@@ -80,37 +80,50 @@ class Shape:
     Attributes:
         places: code -> offset of the record.
         num_params: how many parameter records there are, of both forms.
-        launch_mask: picks the bits of a stream, as a number, that say what matters for a launch.
-            Offsets of instructions and numbers of symbols are left out, in which kernels differ
-            that are else alike.
-        launch_parts: where those bits are: starts and ends.
     """
 
-    __slots__ = ("launch_mask", "launch_parts", "num_params", "places")
+    __slots__ = ("_codes", "_mask", "_parts", "_sizes", "num_params", "places")
 
     def __init__(self, rows: list[InfoRow]) -> None:
         self.places: dict[int, int] = {code: at for at, _, code, _, _ in rows}
-        self.num_params: int = 0
-        masks = []
-        parts: list[tuple[int, int]] = []
-        for at, _, code, _, payload in rows:
-            size = HEAD_BYTES + len(payload)
-            if code not in _LAUNCH:
-                masks.append(bytes(size))
-                continue
-            skipped = len(_SYMBOL_MASK) if code == EIATTR_PARAM_CBANK else 0
-            parts.append((at + min(skipped, size), at + size))
-            if code == EIATTR_PARAM_CBANK:  # its first word is a symbol
-                masks.append(_SYMBOL_MASK[:size].ljust(size, b"\xff"))
-            else:
-                self.num_params += code in _PARAMETERS
-                masks.append(b"\xff" * size)
-        self.launch_mask: int = int.from_bytes(b"".join(masks), "little")
-        self.launch_parts: list[tuple[int, int]] = parts
+        self._codes: list[int] = [code for _, _, code, _, _ in rows]
+        self._sizes: list[int] = [HEAD_BYTES + len(payload) for *_, payload in rows]
+        count = self._codes.count
+        self.num_params: int = count(EIATTR_KPARAM_INFO) + count(EIATTR_KPARAM_INFO_V2)
+        self._mask = -1
+        self._parts: list[tuple[int, int]] = []
+
+    @property
+    def launch_mask(self) -> int:
+        """Picks the bits of a stream, as a number, that say what matters for a launch.
+
+        Offsets of instructions and numbers of symbols are left out, in which kernels differ that
+        are else alike.
+        """
+        if self._mask < 0:
+            self._find_launch()
+        return self._mask
 
     def launch_bytes(self, body: bytes) -> bytes:
         """What a stream of this shape says of a launch."""
-        return b"".join([body[start:stop] for start, stop in self.launch_parts])
+        if self._mask < 0:
+            self._find_launch()
+        return b"".join([body[start:stop] for start, stop in self._parts])
+
+    def _find_launch(self) -> None:
+        """Find out what matters for a launch; a table of kernels does not ask."""
+        masks = []
+        at = 0
+        for code, size in zip(self._codes, self._sizes, strict=True):
+            if code in _LAUNCH:
+                # the first word of one of them is a symbol
+                skipped = min(len(_SYMBOL_MASK), size) if code == EIATTR_PARAM_CBANK else 0
+                self._parts.append((at + skipped, at + size))
+                masks.append(_SYMBOL_MASK[:skipped].ljust(size, b"\xff"))
+            else:
+                masks.append(bytes(size))
+            at += size
+        self._mask = int.from_bytes(b"".join(masks), "little")
 
 
 def find_shape(body: bytes) -> tuple[Shape | None, int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from cubinspec.model.function_table import stack_of
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
@@ -49,27 +47,6 @@ def _rows(functions: FunctionList, kind: str, arch: str, word: str) -> list[Row]
         return rows
     table: FunctionTable = functions[0].table  # all are of one half of one file
     for function, name in zip(functions, functions.names, strict=True):
-        code = function.owned_code
-        launch = table.launch(code)
-        registers, frame, minimum, _, shared, local, banks, barriers = table.numbers(
-            function.symbol_index, code, launch.barriers
-        )
-        rows.append(
-            (
-                kind or function.kind,
-                arch,
-                word,
-                registers,
-                stack_of(minimum, frame),
-                shared,
-                local,
-                banks[0][1] if banks and not banks[0][0] else None,
-                barriers,
-                launch.max_threads,
-                launch.num_params,
-                launch.param_size,
-                None,
-                name,
-            )
-        )
+        said = table.summary(function.symbol_index, function.owned_code)
+        rows.append((kind or function.kind, arch, word, *said, None, name))
     return rows

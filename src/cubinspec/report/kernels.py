@@ -86,7 +86,7 @@ class KernelTexts:
             first = _keep(self._numbers, numbers, text)
         texts = self._launches.get(launch)
         if texts is None:
-            texts = _keep(self._launches, launch, self._launch_texts(function))
+            texts = _keep(self._launches, launch, self._launch_texts(function, launch, body))
         middle, last = texts
         start, stop = launch.exits
         exits = str(words(body[start:stop])).replace(" ", "")
@@ -95,24 +95,23 @@ class KernelTexts:
             f'"stack_unknown":{reason},{last}}}'
         )
 
-    def _launch_texts(self, function: Function) -> tuple[str, str]:
+    def _launch_texts(self, function: Function, launch: Launch, body: bytes) -> tuple[str, str]:
         """Texts of the launch, and of parameters and attributes.
 
         Many streams differ in one of these only, or in neither.
         """
-        index, encode = function.info_index, self._encode
-        said = index.shape.launch_bytes(index.body)
+        encode = self._encode
+        said = launch.shape.launch_bytes(body)
         texts = self._params.get(said)
         if texts is None:
-            params = [parameter_record(parameter) for parameter in function.params]
-            launch = encode(function.launch.as_dict())[1:-1]
-            texts = _keep(self._params, said, (launch, encode(params)))
-        codes = tuple(index.shape.places)
+            params = encode([parameter_record(parameter) for parameter in function.params])
+            texts = _keep(self._params, said, (encode(launch.as_dict())[1:-1], params))
+        codes = tuple(launch.codes)
         attributes = self._attributes.get(codes)
         if attributes is None:
             attributes = _keep(self._attributes, codes, encode(attribute_names(codes)))
-        launch, params_text = texts
-        return launch, f'"params":{params_text},"attributes":{attributes}'
+        launch_text, params_text = texts
+        return launch_text, f'"params":{params_text},"attributes":{attributes}'
 
 
 def _keep(texts: dict[Key, Text], key: Key, text: Text) -> Text:

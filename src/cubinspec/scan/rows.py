@@ -8,7 +8,6 @@ from cubinspec.containers.source import FileSource, PathSource, Source
 from cubinspec.containers.walk import images_of
 from cubinspec.errors import CubinError, FileAccessError, MissingPackageError
 from cubinspec.model.cubin import Cubin
-from cubinspec.model.function_table import stack_of
 from cubinspec.report.archs import split_arch
 from cubinspec.report.names import readable
 from cubinspec.scan.parallel import share_of, stored_size
@@ -199,22 +198,23 @@ def _kernels(cubin: Cubin, common: Row) -> Iterator[Row]:
         common: what they share with the row of the image.
     """
     for kernel, name in zip(cubin.kernels, cubin.kernels.names, strict=True):
-        registers, frame_size, minimum, _, shared, local, banks, barriers = kernel.numbers
-        launch = kernel.launch
+        registers, stack, shared, local, const0, barriers, threads, params, size = (
+            kernel.table.summary(kernel.symbol_index, kernel.owned_code)
+        )
         yield {
             **common,
             "record": "kernel",
             "name": name,
             "demangled": readable(name),
             "registers": registers,
-            "stack": stack_of(minimum, frame_size),
+            "stack": stack,
             "shared": shared,
             "local": local,
-            "const0": dict(banks).get(0),
+            "const0": const0,
             "barriers": barriers,
-            "max_threads": launch.max_threads,
-            "num_params": launch.num_params,
-            "param_size": launch.param_size,
+            "max_threads": threads,
+            "num_params": params,
+            "param_size": size,
             "code_size": kernel.code_size,
         }
 
