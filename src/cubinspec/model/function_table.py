@@ -105,6 +105,11 @@ def stack_of(min_stack_size: int | None, frame_size: int | None) -> int | None:
     return None if min_stack_size == STACK_SIZE_UNKNOWN else min_stack_size
 
 
+def exits_in(body: bytes, at: int | None) -> tuple[int, int]:
+    """Where a stream holds the offsets of EXIT instructions, of which the record begins here."""
+    return (0, 0) if at is None else (at + HEAD_BYTES, record_end(body, at))
+
+
 class Launch:
     """What the attributes of a function say of a launch; many functions of a library share one.
 
@@ -130,10 +135,7 @@ class Launch:
         self.shape: Shape = shape
         self.codes: Collection[int] = shape.places
         self.num_params: int = shape.num_params
-        exits = get(EIATTR_EXIT_INSTR_OFFSETS)
-        self.exits: tuple[int, int] = (
-            (0, 0) if exits is None else (exits + HEAD_BYTES, record_end(body, exits))
-        )
+        self.exits: tuple[int, int] = exits_in(body, get(EIATTR_EXIT_INSTR_OFFSETS))
         barriers = value_at(body, get(EIATTR_NUM_BARRIERS))
         self.barriers: int | None = None if barriers is None else barriers & _BARRIERS
         self.mbarriers: int | None = value_at(body, get(EIATTR_NUM_MBARRIERS))
@@ -303,14 +305,8 @@ class FunctionTable:
         Raises:
             CubinError: they are cut off.
         """
-        return self.launch_of(code, self.info_bytes(code))
-
-    def launch_of(self, code: int, body: bytes) -> Launch:
-        """:meth:`launch`, for who has the attributes already."""
-        shape, number = find_shape(body)
-        if shape is None:
-            shape = self._read_shape(code, body)
-            number = int.from_bytes(body, "little")
+        body = self.info_bytes(code)
+        shape, number = self.shape_of(code, body)
         key = shape, number & shape.launch_mask
         found = _launches.get(key)
         if found is None:
@@ -319,10 +315,19 @@ class FunctionTable:
             found = _launches[key] = Launch(shape, body)
         return found
 
-    def _read_shape(self, code: int, body: bytes) -> Shape:
-        index = self.info.get(code, 0)
-        offset = self.section_rows[index][4]
-        return read_shape(body, offset, self._elf.file, f"sections[{index}]")
+    def shape_of(self, code: int, body: bytes) -> tuple[Shape, int]:
+        """The shape of the attributes of the function that owns this code section.
+
+        Returns:
+            it, and the stream as one number.
+        """
+        shape, number = find_shape(body)
+        if shape is None:
+            index = self.info.get(code, 0)
+            offset = self.section_rows[index][4]
+            shape = read_shape(body, offset, self._elf.file, f"sections[{index}]")
+            number = int.from_bytes(body, "little")
+        return shape, number
 
     def summary(self, symbol_index: int, code: int) -> Summary:
         """What a table of kernels says of the function with this symbol.
@@ -334,9 +339,7 @@ class FunctionTable:
             CubinError: the attributes are cut off.
         """
         body = self.info_bytes(code)
-        shape, _ = find_shape(body)
-        if shape is None:
-            shape = self._read_shape(code, body)
+        shape, _ = self.shape_of(code, body)
         get = shape.places.get
         registers = self._registers.get(symbol_index)
         barriers = value_at(body, get(EIATTR_NUM_BARRIERS))

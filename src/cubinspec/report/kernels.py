@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from cubinspec.format.packing import words
-from cubinspec.model.function import attribute_names, numbers_dict
+from cubinspec.model.function import attribute_names
+from cubinspec.model.function_table import exits_in, stack_of
+from cubinspec_generated.codes import EIATTR_EXIT_INSTR_OFFSETS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,8 +14,9 @@ if TYPE_CHECKING:
 
     from cubinspec.model.cubin import Cubin
     from cubinspec.model.function import Function
-    from cubinspec.model.function_table import Launch, Numbers
+    from cubinspec.model.function_table import Numbers
     from cubinspec.model.parameter import Parameter
+    from cubinspec.reader.streams import Shape
 
     Key = TypeVar("Key")
     Text = TypeVar("Text")
@@ -63,9 +66,11 @@ class KernelTexts:
     def __init__(self, encode: Callable[[Any], str]) -> None:
         self._encode = encode
         self._numbers: dict[Numbers, str] = {}
-        self._launches: dict[Launch, tuple[str, str]] = {}
-        #: Bytes that matter for a launch -> texts of it and of the parameters.
-        self._params: dict[bytes, tuple[str, str]] = {}
+        #: By what streams have alike: barriers, where the exits are, texts of launch and of
+        #: parameters and attributes.
+        self._streams: dict[tuple[Shape, int], tuple[int | None, int, int, str, str]] = {}
+        #: Bytes that matter for a launch -> barriers, texts of the launch and of the parameters.
+        self._launches: dict[bytes, tuple[int | None, str, str]] = {}
         self._attributes: dict[tuple[int, ...], str] = {}
 
     def text_of(self, function: Function, front: str, reason: str) -> str:
@@ -78,40 +83,58 @@ class KernelTexts:
         """
         table, code = function.table, function.owned_code
         body = table.info_bytes(code)
-        launch = table.launch_of(code, body)
-        numbers = table.numbers(function.symbol_index, code, launch.barriers)
+        shape, number = table.shape_of(code, body)
+        key = shape, number & shape.launch_mask
+        said = self._streams.get(key)
+        if said is None:
+            said = _keep(self._streams, key, self._read_stream(function, shape, body))
+        stated, start, stop, middle, last = said
+        numbers = table.numbers(function.symbol_index, code, stated)
         first = self._numbers.get(numbers)
         if first is None:
-            text = self._encode(numbers_dict(numbers))[1:-1]
-            first = _keep(self._numbers, numbers, text)
-        texts = self._launches.get(launch)
-        if texts is None:
-            texts = _keep(self._launches, launch, self._launch_texts(function, launch, body))
-        middle, last = texts
-        start, stop = launch.exits
+            first = _keep(self._numbers, numbers, _numbers_text(numbers))
         exits = str(words(body[start:stop])).replace(" ", "")
         return (
             f'{front},{first},{middle},"code_size":{function.row[5]},"exit_offsets":{exits},'
             f'"stack_unknown":{reason},{last}}}'
         )
 
-    def _launch_texts(self, function: Function, launch: Launch, body: bytes) -> tuple[str, str]:
-        """Texts of the launch, and of parameters and attributes.
+    def _read_stream(
+        self, function: Function, shape: Shape, body: bytes
+    ) -> tuple[int | None, int, int, str, str]:
+        """What is kept of a stream.
 
-        Many streams differ in one of these only, or in neither.
+        Many streams differ in the launch or in the attributes only, or in neither.
         """
         encode = self._encode
-        said = launch.shape.launch_bytes(body)
-        texts = self._params.get(said)
-        if texts is None:
+        said = shape.launch_bytes(body)
+        launch = self._launches.get(said)
+        if launch is None:
             params = encode([parameter_record(parameter) for parameter in function.params])
-            texts = _keep(self._params, said, (encode(launch.as_dict())[1:-1], params))
-        codes = tuple(launch.codes)
+            text = encode(function.launch.as_dict())[1:-1]
+            launch = _keep(self._launches, said, (function.launch.barriers, text, params))
+        codes = tuple(shape.places)
         attributes = self._attributes.get(codes)
         if attributes is None:
             attributes = _keep(self._attributes, codes, encode(attribute_names(codes)))
-        launch_text, params_text = texts
-        return launch_text, f'"params":{params_text},"attributes":{attributes}'
+        barriers, text, params = launch
+        start, stop = exits_in(body, shape.places.get(EIATTR_EXIT_INSTR_OFFSETS))
+        return barriers, start, stop, text, f'"params":{params},"attributes":{attributes}'
+
+
+#: The texts of :func:`cubinspec.model.function.numbers_dict`.
+_NUMBERS = (
+    '"registers":{},"stack":{},"frame_size":{},"min_stack_size":{},"max_stack_size":{},'
+    '"shared":{},"local":{},"constant":{{{}}},"barriers":{}'
+)
+
+
+def _numbers_text(numbers: Numbers) -> str:
+    registers, frame, least, most, shared, local, banks, barriers = numbers
+    constant = ",".join([f'"{bank}":{size}' for bank, size in banks])
+    stack = stack_of(least, frame)
+    values = (registers, stack, frame, least, most, shared, local, constant, barriers)
+    return _NUMBERS.format(*["null" if value is None else value for value in values])
 
 
 def _keep(texts: dict[Key, Text], key: Key, text: Text) -> Text:
