@@ -20,7 +20,7 @@ from cubinspec.cli import main
 from cubinspec.errors import CubinError
 from cubinspec.scan import run as scan_run
 from cubinspec.scan.rows import Task, scan_task
-from cubinspec.scan.run import clean, scan, scan_on_dask, tasks_for
+from cubinspec.scan.run import ParquetFile, clean, scan, scan_on_dask, tasks_for
 from cubinspec.scan.schema import COLUMNS, NAMES
 from tools.corpus.containers import CUBINS, cubin, elf_host, simple_fatbin, zip_of
 
@@ -277,6 +277,15 @@ def test_text_forms_and_usage(folder: Path, capsys: pytest.CaptureFixture[str]) 
 def test_names_that_are_not_utf8_can_be_written() -> None:
     (row,) = clean([{"name": b"k\xff".decode("utf-8", "surrogateescape")}])
     assert row["name"] == "k\\udcff"
+
+
+def test_parquet_takes_names_that_are_not_utf8(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "scan.parquet"
+    file = ParquetFile(str(path))
+    file.write([{"name": "plain"}, {"name": b"k\xff".decode("utf-8", "surrogateescape")}])
+    file.close()
+    assert parquet.read_table(path)["name"].to_pylist() == ["plain", "k\\udcff"]
 
 
 def test_carried_samples_scan_without_a_fault() -> None:

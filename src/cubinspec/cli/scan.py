@@ -61,15 +61,13 @@ def _batches(
     arguments: Arguments, jobs: int | None, dask: str | None, tally: _Tally
 ) -> Iterator[list[Any]]:
     from cubinspec.scan.parallel import usable_cores
-    from cubinspec.scan.run import clean, scan, scan_on_dask
+    from cubinspec.scan.run import scan, scan_on_dask
 
     paths, relocatable = arguments.files(), arguments.flag("--relocatable")
     if dask is not None:
-        found = scan_on_dask(paths, dask, step=tally.step, relocatable=relocatable)
-    else:
-        cores = usable_cores() if jobs is None else jobs
-        found = scan(paths, jobs=cores, step=tally.step, relocatable=relocatable)
-    return map(clean, found)
+        return scan_on_dask(paths, dask, step=tally.step, relocatable=relocatable)
+    cores = usable_cores() if jobs is None else jobs
+    return scan(paths, jobs=cores, step=tally.step, relocatable=relocatable)
 
 
 class _Tally:
@@ -148,9 +146,10 @@ def _to_parquet(batches: Iterator[list[Any]], output: str, tally: _Tally) -> int
 def _to_json(batches: Iterator[list[Any]], tally: _Tally, arguments: Arguments) -> int:
     from cubinspec.cli.json_output import Records
     from cubinspec.scan.rows import json_row
+    from cubinspec.scan.run import clean
 
     with Records("scan", arguments) as out:
-        for rows in batches:
+        for rows in map(clean, batches):
             tally.add(rows)
             for row in rows:
                 out.add(json_row(row))
@@ -159,10 +158,11 @@ def _to_json(batches: Iterator[list[Any]], tally: _Tally, arguments: Arguments) 
 
 def _to_csv(batches: Iterator[list[Any]], tally: _Tally) -> int:
     from cubinspec.cli.walking import write_csv
+    from cubinspec.scan.run import clean
     from cubinspec.scan.schema import NAMES
 
     def lines() -> Iterator[list[object]]:
-        for rows in batches:
+        for rows in map(clean, batches):
             tally.add(rows)
             for row in rows:
                 yield [row.get(name) for name in NAMES]

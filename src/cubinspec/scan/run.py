@@ -298,7 +298,11 @@ class ParquetFile:
 
     def _flush(self) -> None:
         if self._rows:
-            table = self._arrow.Table.from_pylist(self._rows, schema=self._schema)
+            make = self._arrow.Table.from_pylist
+            try:
+                table = make(self._rows, schema=self._schema)
+            except UnicodeEncodeError:  # few files have such names
+                table = make(clean(self._rows), schema=self._schema)
             self._rows = []
             try:
                 self._writer.write_table(table)
