@@ -35,7 +35,7 @@ applied. The rest is imitated here:
     a stack pointer that is loaded and never used sets no barrier, so other barriers move.
 `stubs`
     the table of unified functions: its slots shrink when Mercury code becomes SASS.
-`frames`, `line_tables`, `lines`, `registers`, `kept`
+`frames`, `line_tables`, `kept_lines`, `lines`, `registers`, `kept`
     debug tables of the SASS half lose entries of functions that are not linked.
 `offsets`
     where the SASS of a Mercury instruction is, for debug data of copies that are not linked.

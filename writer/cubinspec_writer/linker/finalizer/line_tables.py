@@ -38,45 +38,6 @@ _LENGTH, _FIXED = 4, 10
 _OPCODE_BASE = _FIXED + 4
 
 
-def keep_lines(
-    data: bytes,
-    is_linked: Callable[[int], bool],
-    mercury: bytes = b"",
-    has_mercury: Callable[[int], bool] | None = None,
-    winner: Callable[[int], tuple[dict[int, int], int] | None] | None = None,
-) -> Kept | None:
-    """Remove the sequences of functions that are not linked; None for a table of another form.
-
-    Args:
-        is_linked: whether to keep a sequence, by the offset of the address that it starts with.
-        mercury: the table of the Mercury half.
-        has_mercury: whether a sequence has the places of that table, by the same offset (rule A4).
-        winner: of a replaced copy, by the same offset, where the SASS of the winning copy's Mercury
-            instructions is, and the size of its code (rule D9).
-    """
-    units = units_of(data)
-    if units is None:
-        return None
-    twins = units_of(mercury) if has_mercury is not None or winner is not None else None
-    kept = Kept()
-    for number, (at, start, sequences) in enumerate(units):
-        unit = kept.copy(data, at, start)
-        for which, (first, last, address) in enumerate(sequences):
-            if address is not None and not is_linked(address):
-                continue
-            won = winner(address) if winner is not None and address is not None else None
-            in_mercury = has_mercury is not None and address is not None and has_mercury(address)
-            if twins and (won or in_mercury):
-                other, _, found = twins[number]
-                writer = _Found(mercury, other, *won) if won else _Places(mercury, other)
-                kept.put(first, last, writer.sequence(*found[which][:2]))
-            else:
-                kept.copy(data, first, last)
-        size = len(kept.data) - unit - _LENGTH
-        kept.data[unit : unit + _LENGTH] = size.to_bytes(_LENGTH, "little")
-    return kept
-
-
 def move_lines(data: bytes, moved: Callable[[int], MovedPart | None]) -> Kept:
     """The table with the new places of functions whose code moved.
 
@@ -121,7 +82,7 @@ def with_heads(data: bytes, mercury: bytes) -> bytes:
     return bytes(table)
 
 
-class _Row:
+class Row:
     """The operations of one row of a sequence, or of its end.
 
     Attributes:
@@ -130,9 +91,19 @@ class _Row:
         others: operations that neither advance nor end a row.
         last: the operation that ends the sequence; empty for a row.
         is_address_first: code behind other code first advances its address (rule A5).
+        is_marked: it has a mark of Mercury code.
     """
 
-    __slots__ = ("address", "end", "is_address_first", "last", "line", "others", "start")
+    __slots__ = (
+        "address",
+        "end",
+        "is_address_first",
+        "is_marked",
+        "last",
+        "line",
+        "others",
+        "start",
+    )
 
     def __init__(self, start: int) -> None:
         self.start = self.end = start
@@ -141,9 +112,10 @@ class _Row:
         self.others: list[bytes] = []
         self.last: bytes = b""
         self.is_address_first: bool = False
+        self.is_marked: bool = False
 
 
-class _Writer:
+class Writer:
     """Writes one sequence anew.
 
     A row takes its special operation when it is one instruction further on, and otherwise an
@@ -172,13 +144,13 @@ class _Writer:
             first = row.end
         return bytes(out + data[first:end])
 
-    def _rows(self, at: int, end: int) -> Iterator[_Row]:
+    def _rows(self, at: int, end: int) -> Iterator[Row]:
         """The rows of a sequence, and its end.
 
         Raises:
             UnknownCodeError: an operation is not known.
         """
-        data, row = self._data, _Row(at)
+        data, row = self._data, Row(at)
         while at < end:
             first, code = at, data[at]
             at += 1
@@ -200,7 +172,9 @@ class _Writer:
                 size, place = uleb(data, at)
                 at = place + size
                 if data[place] != DW_LNE_END_SEQUENCE:
-                    if data[place] != DW_LNE_MERCURY_MARK:
+                    if data[place] == DW_LNE_MERCURY_MARK:
+                        row.is_marked = True
+                    else:
                         row.others.append(data[first:at])
                     continue
                 row.last = data[first:at]
@@ -211,13 +185,13 @@ class _Writer:
                 continue
             row.end = at
             yield row
-            row = _Row(at)
+            row = Row(at)
 
     def _advance(self, old: int, *, is_end: bool) -> int | None:
         """The new step of the address; None: the row stays as it is."""
         raise NotImplementedError
 
-    def _row(self, row: _Row, address: int) -> bytes:
+    def _row(self, row: Row, address: int) -> bytes:
         """The operations of one row, or of the end of the sequence."""
         line = row.line
         special = line - self._line_base
@@ -225,15 +199,15 @@ class _Writer:
             return bytes((self._base + SASS_BYTES // self._step * self._range + special,))
         is_still = not address and not row.last
         steps = [
-            bytes((DW_LNS_ADVANCE_LINE,)) + _sleb_bytes(line) if line or is_still else b"",
-            bytes((DW_LNS_ADVANCE_PC,)) + _sleb_bytes(address // self._step) if address else b"",
+            bytes((DW_LNS_ADVANCE_LINE,)) + sleb_bytes(line) if line or is_still else b"",
+            bytes((DW_LNS_ADVANCE_PC,)) + sleb_bytes(address // self._step) if address else b"",
         ]
         if row.is_address_first:
             steps.reverse()
         return b"".join(steps) + (row.last or bytes((DW_LNS_COPY,)))
 
 
-class _Mover(_Writer):
+class _Mover(Writer):
     """Writes a sequence with other places."""
 
     def __init__(self, data: bytes, unit: int, moved: MovedPart) -> None:
@@ -248,57 +222,6 @@ class _Mover(_Writer):
             raise UnknownCodeError("a line table that goes back")
         step, self._new = new - self._new, new
         return None if step == old else step
-
-
-class _Places(_Writer):
-    """Writes a sequence of the Mercury half for the SASS half: its end is the last row."""
-
-    def _advance(self, old: int, *, is_end: bool) -> int | None:
-        return 0 if is_end else old
-
-
-class _Found(_Writer):
-    """Writes a sequence of a replaced copy with the places of the winning copy (rule D9).
-
-    Every instruction of the winning copy gets the line of the last row that is not behind its
-    Mercury place; there is a row where that line is of another row than the one before.
-    """
-
-    def __init__(self, data: bytes, unit: int, places: dict[int, int], size: int) -> None:
-        super().__init__(data, unit)
-        self._places = sorted(places.items())
-        self._size = size
-        #: The last operation of every other kind, and the last one that was written.
-        self._heard: dict[bytes, bytes] = {}
-        self._said: dict[bytes, bytes] = {}
-
-    def sequence(self, at: int, end: int) -> bytes:
-        *rows, last = self._rows(at, end)
-        out = bytearray()
-        place = line = new_place = new_line = number = 0
-        for start, sass in self._places:
-            taken: list[_Row] = []
-            while number < len(rows) and place + rows[number].address <= start:
-                row = rows[number]
-                taken = [*(taken if not row.address else ()), row]
-                place, line, number = place + row.address, line + row.line, number + 1
-                self._heard |= {_kind(operation): operation for operation in row.others}
-            for row in taken:
-                out += b"".join(x for kind, x in self._heard.items() if self._said.get(kind) != x)
-                self._said |= self._heard
-                row.line, row.is_address_first = line - new_line, False
-                out += self._row(row, sass - new_place)
-                new_place, new_line = sass, line
-        last.line = 0
-        return bytes(out + self._row(last, self._size - new_place))
-
-
-def _kind(operation: bytes) -> bytes:
-    """What an operation is about: its code, of an extended one that behind its length."""
-    if operation[0] != DW_LNS_EXTENDED_OP:
-        return operation[:1]
-    _, at = uleb(operation, 1)
-    return operation[: at + 1]
 
 
 def units_of(data: bytes) -> list[tuple[int, int, list[Sequence]]] | None:
@@ -350,7 +273,18 @@ def _sequences(data: bytes, unit: int, at: int) -> list[Sequence]:
     return found
 
 
-def _sleb_bytes(value: int) -> bytes:
+def uleb_bytes(value: int) -> bytes:
+    """A number in groups of seven bits."""
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def sleb_bytes(value: int) -> bytes:
+    """The same for a number with a sign."""
     out = bytearray()
     while not -0x40 <= value < 0x40:
         out.append(value & 0x7F | 0x80)

@@ -51,10 +51,14 @@ def follow(sass: list[InputObject], mercury: list[InputObject], diagnostics: Dia
         UnsupportedLinkError: what the Mercury half says cannot be said of the SASS half.
     """
     for half, code in zip(sass, mercury, strict=True):
+        if not code.relocs:
+            continue
+        both = _Input(half, code)
+        half.mercury_lines = both.functions_of_lines()
         # What `ptxas -ewp` wrote has fewer relocations in SASS, which are applied.
-        if code.relocs and not half.is_extensible:
+        if not half.is_extensible:
             _check_places(code, diagnostics)
-            _Input(half, code).run()
+            both.run()
 
 
 def _check_places(mercury: InputObject, diagnostics: Diagnostics) -> None:
@@ -139,6 +143,16 @@ class _Input:
             twin = tables.get(named[0]) if len(named) == 1 else None
             if twin is not None and target.name not in LINE_TABLES:
                 self._in_data(relocs, twin, target.name)
+
+    def functions_of_lines(self) -> dict[str, dict[int, int]]:
+        """As `InputObject.mercury_lines`."""
+        found: dict[str, dict[int, int]] = {}
+        for relocs in self.mercury.relocs:
+            name = self.mercury.sections[relocs.target].name
+            if name in LINE_TABLES:
+                numbers = self.numbers
+                found[name] = {row[0]: numbers[row[2]] for row in relocs.rows if row[2] in numbers}
+        return found
 
     def _twins(self) -> dict[int, int]:
         """Symbols that are the same in both halves; those of one name in their order."""

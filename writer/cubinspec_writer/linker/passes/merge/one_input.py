@@ -444,19 +444,17 @@ def _kept_lines(
         starts: symbol numbers of functions by the offsets of their addresses.
         won: as `_winners` gives it.
     """
-    from cubinspec_writer.linker.finalizer.line_tables import keep_lines
+    from cubinspec_writer.linker.finalizer.kept_lines import MercuryLines, keep_lines
 
-    def is_behind(offset: int) -> bool:
-        index = starts.get(offset)
-        return index is not None and one.obj.bound[index] in behind_alias
+    def is_behind(index: int) -> bool:
+        return one.obj.bound[index] in behind_alias
 
-    def winner(offset: int) -> tuple[dict[int, int], int] | None:
-        return won.get(starts.get(offset, -1))
-
+    if not behind_alias and not won:
+        return keep_lines(source.data, starts, is_linked)
     twin = MERCURY_PREFIX + source.name
-    mercury = next((s.data for s in one.obj.sections if s.name == twin), b"")
-    has_mercury = is_behind if behind_alias else None
-    return keep_lines(source.data, is_linked, mercury, has_mercury, winner if won else None)
+    data = next((s.data for s in one.obj.sections if s.name == twin), b"")
+    mercury = MercuryLines(data, one.obj.mercury_lines.get(source.name, {}))
+    return keep_lines(source.data, starts, is_linked, mercury, is_behind, won)
 
 
 def _winners(one: OneInput, indexes: Iterable[int]) -> dict[int, tuple[dict[int, int], int]]:
