@@ -142,7 +142,13 @@ def shared_frame(obj: InputObject, index: int, *, is_first: bool) -> bytes:
     other = _frame(obj, _MERCURY + FRAMES, number)
     if not entry or not other:
         return entry
-    return _joined(entry, other, sass_offsets_and_end(linked, row.shndx))
+    later = [
+        _frame(copy, _MERCURY + FRAMES, _number(copy, replaced.index))
+        for copy, replaced in symbol.replaced
+        if copy is not obj
+    ]
+    others = [other, *filter(None, later)]
+    return _joined(entry, others, sass_offsets_and_end(linked, row.shndx))
 
 
 def is_long_form(data: bytes) -> bool:
@@ -221,25 +227,26 @@ def move_frames(data: bytes, moved: Callable[[int], MovedPart | None]) -> bytes:
     return bytes(table)
 
 
-def _joined(entry: bytes, other: bytes, offsets: dict[int, int]) -> bytes:
-    """A CIE with its FDE, in which another copy's FDE adds places that are in this code, too.
+def _joined(entry: bytes, others: list[bytes], offsets: dict[int, int]) -> bytes:
+    """A CIE with its FDE, in which FDEs of other copies add places that are in this code, too.
 
     Args:
-        other: the other copy's CIE and FDE, with places in Mercury code.
+        others: CIE and FDE of each of them, with places in Mercury code.
         offsets: offset of a Mercury instruction of this copy -> offset of its SASS.
     """
-    head, other_head = frame_length(entry), frame_length(other)
-    factor, other_factor = entry[_FACTOR], other[_FACTOR]
+    head = frame_length(entry)
+    factor = entry[_FACTOR]
     try:
         rows = dict(_rows(entry[head + _INSTRUCTIONS :], factor))
-        more = _rows(other[other_head + _INSTRUCTIONS :], other_factor)
+        added = [_rows(o[frame_length(o) + _INSTRUCTIONS :], o[_FACTOR]) for o in others]
     except UnknownCodeError:
         return entry
-    for number, (place, operations) in enumerate(more):
-        new = offsets.get(place)
-        # A step that nothing follows counts only at the end.
-        if new is not None and new not in rows and (operations or number == len(more) - 1):
-            rows[new] = operations
+    for more in added:
+        for number, (place, operations) in enumerate(more):
+            new = offsets.get(place)
+            # A step that nothing follows counts only at the end.
+            if new is not None and new not in rows and (operations or number == len(more) - 1):
+                rows[new] = operations
     body = bytearray()
     at = 0
     for place in sorted(rows):
@@ -250,7 +257,9 @@ def _joined(entry: bytes, other: bytes, offsets: dict[int, int]) -> bytes:
         at = place
     fde = entry[head : head + _INSTRUCTIONS] + body
     fde += bytes(-len(fde) % _ADDRESS)
-    cie = other[:_FACTOR] + entry[_FACTOR : _FACTOR + 1] + other[_FACTOR + 1 : other_head]
+    other = others[0]
+    cie = other[:_FACTOR] + entry[_FACTOR : _FACTOR + 1]
+    cie += other[_FACTOR + 1 : frame_length(other)]
     return cie + fde[:4] + (len(fde) - _ID).to_bytes(8, "little") + fde[_ID:]
 
 
