@@ -85,8 +85,8 @@ class InputObject:
         is_system: it comes from the library of the device runtime.
         made_by: the number of the toolkit in the ELF header, where it was before CUDA 13; 0: none.
         pooled: numbers of symbols of arrays of dynamic size that a link with `-r` defined.
-        mercury_lines: of the SASS half, by line table of the Mercury half the number of the
-            function of every sequence, by the offset of the address that it starts with.
+        mercury_debug: of the SASS half, by debug table of the Mercury half the number of the
+            function that each place of the table names.
         bound: output symbol of every input symbol, filled by `resolve`; None for symbols without
             a place.
         called: those of them that are functions, filled by `liveness`.
@@ -112,7 +112,7 @@ class InputObject:
         "is_system",
         "kinds",
         "made_by",
-        "mercury_lines",
+        "mercury_debug",
         "name",
         "named",
         "placed",
@@ -153,7 +153,7 @@ class InputObject:
         self.is_system: bool = False
         self.made_by: int = 0
         self.pooled: set[int] = set()
-        self.mercury_lines: dict[str, dict[int, int]] = {}
+        self.mercury_debug: dict[str, dict[int, int]] = {}
         self.info: dict[int, list[RawRecord]] = {}
         self._by_type: dict[int, list[InSection]] = {}
         self._texts: dict[int, str] = {}

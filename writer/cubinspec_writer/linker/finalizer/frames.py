@@ -121,33 +121,33 @@ def keep_frames(
     return kept
 
 
-def shared_frame(obj: InputObject, index: int, *, is_first: bool) -> bytes:
+def shared_frame(obj: InputObject, index: int, place: int, *, is_first: bool) -> bytes:
     """The entry to write for one copy of a weak function of which several copies have one.
 
-    Rule D7.
+    Rule D7. What `-r` made has an entry for every copy, too.
 
     Args:
         obj: the input with this copy.
         index: its symbol there.
+        place: where the entry names it.
         is_first: whether no other copy has an entry in front of this one.
     """
-    number = _number(obj, index)
+    entries = _frames(obj, index, is_mercury=True)
+    number = _places(obj, index).index(place)
+    own = entries[number] if number < len(entries) else b""
     if not is_first:
-        return _bare(_frame(obj, _MERCURY + FRAMES, number))
+        return _bare(own)
     symbol = obj.bound[index]
     if symbol is None or symbol.definition is None:
         return b""
     linked, row = symbol.definition
-    entry = _frame(linked, FRAMES, _number(linked, row.index))
-    other = _frame(obj, _MERCURY + FRAMES, number)
-    if not entry or not other:
+    entry = next(iter(_frames(linked, row.index, is_mercury=False)), b"")
+    if not entry or not own:
         return entry
-    later = [
-        _frame(copy, _MERCURY + FRAMES, _number(copy, replaced.index))
-        for copy, replaced in symbol.replaced
-        if copy is not obj
-    ]
-    others = [other, *filter(None, later)]
+    others = [own, *(other for other in entries if other is not own)]
+    for copy, replaced in symbol.replaced:
+        if copy is not obj:
+            others += _frames(copy, replaced.index, is_mercury=True)
     return _joined(entry, others, sass_offsets_and_end(linked, row.shndx))
 
 
@@ -331,32 +331,37 @@ def _move_steps(table: bytearray, at: int, end: int, factor: int, moved: MovedPa
         at += size
 
 
-def _number(obj: InputObject, index: int) -> int:
-    """The number of a symbol's FDE in the table of an input; -1: it has none."""
+def _places(obj: InputObject, index: int) -> list[int]:
+    """Where the table of an input names a function, in order."""
     table = obj.find(SHT_PROGBITS, FRAMES)
     if table is None:
-        return -1
-    starts = [at + _START for at, _, is_cie in _entries(table.data) if not is_cie]
-    for relocs in obj.relocs:
-        if relocs.target == table.index:
-            for offset, _, named, _ in relocs.rows:
-                if named == index and offset in starts:
-                    return starts.index(offset)
-    return -1
+        return []
+    starts = {at + _START for at, _, is_cie in _entries(table.data) if not is_cie}
+    return sorted(
+        offset
+        for relocs in obj.relocs
+        if relocs.target == table.index
+        for offset, _, named, _ in relocs.rows
+        if named == index and offset in starts
+    )
 
 
-def _frame(obj: InputObject, name: str, number: int) -> bytes:
-    """The CIE and the FDE of a number; empty when there is none."""
+def _frames(obj: InputObject, index: int, *, is_mercury: bool) -> list[bytes]:
+    """The CIE and the FDE of every entry of a function, in the table of either half."""
+    name = _MERCURY + FRAMES if is_mercury else FRAMES
     data = next((section.data for section in obj.sections if section.name == name), b"")
+    if is_mercury:
+        named = {at for at, of in obj.mercury_debug.get(FRAMES, {}).items() if of == index}
+    else:
+        named = set(_places(obj, index))
+    found = []
     cie = b""
     for at, end, is_cie in _entries(data):
         if is_cie:
             cie = data[at:end]
-        elif number:
-            number -= 1
-        else:
-            return cie + data[at:end]
-    return b""
+        elif at + _START in named:
+            found.append(cie + data[at:end])
+    return found
 
 
 def _bare(entry: bytes) -> bytes:

@@ -54,7 +54,7 @@ def follow(sass: list[InputObject], mercury: list[InputObject], diagnostics: Dia
         if not code.relocs:
             continue
         both = _Input(half, code)
-        half.mercury_lines = both.functions_of_lines()
+        half.mercury_debug = both.functions_of_debug_tables()
         # What `ptxas -ewp` wrote has fewer relocations in SASS, which are applied.
         if not half.is_extensible:
             _check_places(code, diagnostics)
@@ -144,12 +144,12 @@ class _Input:
             if twin is not None and target.name not in LINE_TABLES:
                 self._in_data(relocs, twin, target.name)
 
-    def functions_of_lines(self) -> dict[str, dict[int, int]]:
-        """As `InputObject.mercury_lines`."""
+    def functions_of_debug_tables(self) -> dict[str, dict[int, int]]:
+        """As `InputObject.mercury_debug`."""
         found: dict[str, dict[int, int]] = {}
         for relocs in self.mercury.relocs:
             name = self.mercury.sections[relocs.target].name
-            if name in LINE_TABLES:
+            if name in LINE_TABLES or name == FRAMES:
                 numbers = self.numbers
                 found[name] = {row[0]: numbers[row[2]] for row in relocs.rows if row[2] in numbers}
         return found

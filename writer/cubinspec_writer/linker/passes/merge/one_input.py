@@ -403,14 +403,14 @@ def _table_of_code(one: OneInput, source: InSection, section: OutSection) -> int
         index = starts.get(offset)
         symbol = one.obj.bound[index] if index is not None else None
         if index is not None and (symbol in behind_alias or symbol in behind_first):
-            return shared_frame(one.obj, index, is_first=False)
+            return shared_frame(one.obj, index, offset, is_first=False)
         if index is None or symbol is None or not symbol.replaced:
             return b""
         is_first = symbol not in one.debug.framed
         one.debug.framed.add(symbol)
         if is_first and defined_here(one.obj, index):
             return b""
-        return shared_frame(one.obj, index, is_first=is_first)
+        return shared_frame(one.obj, index, offset, is_first=is_first)
 
     won = {} if source.name == FRAMES else _winners(one, starts.values())
     behind_alias = _behind_alias(one)
@@ -453,7 +453,7 @@ def _kept_lines(
         return keep_lines(source.data, starts, is_linked)
     twin = MERCURY_PREFIX + source.name
     data = next((s.data for s in one.obj.sections if s.name == twin), b"")
-    mercury = MercuryLines(data, one.obj.mercury_lines.get(source.name, {}))
+    mercury = MercuryLines(data, one.obj.mercury_debug.get(source.name, {}))
     return keep_lines(source.data, starts, is_linked, mercury, is_behind, won)
 
 
