@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.entries import Entry
     from cubinspec_writer.emitter.symbols import SymbolRow, SymbolRows
 
+#: The names of constant banks begin so.
+_CONSTANTS = ".nv.constant"
+
 
 class Symtab:
     """The symbols of a draft in table order.
@@ -252,8 +255,10 @@ class Symtab:
         for entry in draft.history:
             if entry >= num_sections:
                 name, in_shstrtab, _, _ = draft.dropped_row(entry)
-                # A name before its section does not count, a second section of the name does.
-                if not in_shstrtab or (name in index_of_name and name not in written):
+                # A name before its section does not count, another section of the name does.
+                # Constants have no names before their sections.
+                is_ahead = name in index_of_name and name not in written
+                if not in_shstrtab or (is_ahead and not name.startswith(_CONSTANTS)):
                     continue
             elif entry < 0 or draft.is_deferred(entry):
                 continue

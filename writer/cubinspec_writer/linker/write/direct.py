@@ -46,6 +46,7 @@ from cubinspec_generated.codes import (
     SHF_BARRIERS_SHIFT,
     SHF_EXECINSTR,
     SHF_INFO_LINK,
+    SHN_COMMON,
     SHN_LORESERVE,
     SHT_CUDA_CALLGRAPH,
     SHT_CUDA_COMPAT_INFO,
@@ -385,8 +386,9 @@ class _DirectWriter:
         made, indices = made_sections(self.state.names)
         stored = list(range(len(self.sections) + 1))
         words = numbers_when_made(made, indices, len(stored), has_action=job.has_rel_action)
-        for index in range(SHN_LORESERVE, len(stored)):
-            stored[index], words[index] = index_and_word(index, words[index])
+        for index, number in enumerate(words):
+            if index >= SHN_LORESERVE or number == SHN_COMMON:
+                stored[index], words[index] = index_and_word(index, number)
         return stored, words
 
     # -- sections ----------------------------------------------------------------------------------
