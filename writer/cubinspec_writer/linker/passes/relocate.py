@@ -161,10 +161,11 @@ def run(
         if not (job.family.keeps_symbols and target.flags & SHF_EXECINSTR):
             values.write(target, resolved, from_field=from_field)
         relocations.applied.setdefault(target, []).extend(resolved)
+        if is_listed and pool is not None and pool.nobits_size:
+            if target.owner not in shared.dynamic_start:
+                _check_arrays(diagnostics, resolved)
         # Of debug data nothing is listed from sm_100 on (rule P1).
         if is_listed and (target.flags & SHF_ALLOC or not job.family.capsule):
-            if pool is not None and pool.nobits_size and target.owner not in shared.dynamic_start:
-                _check_arrays(diagnostics, resolved)
             listing = relocations.resolved[target].relocs
             rows = [r for r in resolved if _is_listed(job, shared, values, target, r)]
             listing += [_with_field(before, r) for r in rows] if from_field else rows
