@@ -132,6 +132,7 @@ def run(
     _drop_aliases(symbols, relocations)
     values = _Values(job, objects, shared, handles)
     pool = sections.find(SHARED_POOL)
+    has_pool = pool is not None and pool.nobits_size > 0
     divider = _Divider(job, sections, shared, handles, graph, values)
     for section in relocations.sections.values():
         if not section.relocs:
@@ -161,9 +162,8 @@ def run(
         if not (job.family.keeps_symbols and target.flags & SHF_EXECINSTR):
             values.write(target, resolved, from_field=from_field)
         relocations.applied.setdefault(target, []).extend(resolved)
-        if is_listed and pool is not None and pool.nobits_size:
-            if target.owner not in shared.dynamic_start:
-                _check_arrays(diagnostics, resolved)
+        if is_listed and has_pool and target.owner not in shared.dynamic_start:
+            _check_arrays(diagnostics, resolved)
         # Of debug data nothing is listed from sm_100 on (rule P1).
         if is_listed and (target.flags & SHF_ALLOC or not job.family.capsule):
             listing = relocations.resolved[target].relocs
