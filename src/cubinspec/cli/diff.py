@@ -17,7 +17,7 @@ from cubinspec.cli.options import (
     pattern_of,
 )
 from cubinspec.cli.output import report, write_output
-from cubinspec.cli.walking import MATCH, RELOCATABLE, said_nothing_fits, shown
+from cubinspec.cli.walking import MATCH, RELOCATABLE, said_nothing_fits
 from cubinspec.compare.builds import Side, compare_files
 from cubinspec.compare.changes import expanded, known_words
 from cubinspec.compare.diff import Difference
@@ -177,7 +177,7 @@ def _show(arguments: Arguments, found: Difference, old: str, new: str) -> None:
         print(markdown(found, old, new), end="")
     elif not arguments.streams:
         name_of = str if arguments.flag("--mangled") else readable
-        _print(map(shown, text_lines(found, name_of)))
+        _print(text_lines(found, name_of))
 
 
 def _print(lines: Iterator[str]) -> None:

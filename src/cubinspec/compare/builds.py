@@ -19,10 +19,11 @@ from cubinspec.compare.likely import (
     beside,
     known_bodies,
     likely_pairs,
-    of_like_size,
+    of_like_names,
+    outline_of,
     remove,
+    shared_targets,
     single,
-    target_of_most,
 )
 from cubinspec.compare.match import Matches, match_images
 from cubinspec.compare.pairs import PairChanges
@@ -221,7 +222,9 @@ class _Work:
                 body = self._known[place].get(number)
                 image = both[place][number]
                 if body is not None and image.kind == "cubin":
-                    self._outlines[place][number] = _outline(image, "", image.stored_size, body, [])
+                    self._outlines[place][number] = outline_of(
+                        image, "", image.stored_size, body, []
+                    )
                 elif body is not None:
                     self._keep_other(place, number, image, body)
         return wanted
@@ -230,8 +233,7 @@ class _Work:
         """Read the names of all images, and compare those that are likely to be pairs.
 
         The images of one target tell which containers belong together, and so which images of
-        other targets in them do: by their sizes, and where these leave it open by their names,
-        which are read first.
+        other targets in them do.
         """
         listed = [self._files.images(path) for path in self._files.paths]
         cubins = [
@@ -244,31 +246,15 @@ class _Work:
             for images, numbers, known in zip(listed, wanted, self._known, strict=True)
         ]
         remove(left, pairs)
-        target = target_of_most(left)
-        alike = beside(of_like_size(left, target), left)
-        remove(left, alike)
-        guides = [pair for pair, image in single(left) if image.arch == target]
-        remove(left, guides)
-        self._read_pairs([*pairs, *alike, *guides], listed)
-        pairs = beside(self._matched(guides, listed), left)
-        remove(left, pairs)
-        self._read_pairs([*pairs, *[pair for pair, _ in single(left)]], listed)
+        arena = Arena()
+        for target in shared_targets(left):
+            alike, empty = of_like_names(left, target, arena)
+            remove(left, [*alike, *empty])
+            near = beside(alike, listed, left)
+            remove(left, near)
+            pairs += [*alike, *empty, *near]
+        self._read_pairs([*pairs, *single(left)], listed)
         self._read_texts(listed)
-
-    def _matched(self, guides: list[Pair], listed: list[list[Image]]) -> list[tuple[Image, Image]]:
-        """Those of some images, whose names are known, that belong together."""
-        chosen: list[dict[int, Image]] = [{}, {}]
-        for pair in guides:
-            for side, number in enumerate(pair):
-                if number is not None and number in self._outlines[side]:
-                    outline = self._outlines[side][number]
-                    chosen[side][id(outline)] = listed[side][number]
-        outlines = [
-            [outline for outline in known.values() if id(outline) in images]
-            for known, images in zip(self._outlines, chosen, strict=True)
-        ]
-        olds, news = chosen
-        return [(olds[id(one)], news[id(other)]) for one, other in match_images(*outlines).images]
 
     def _read_pairs(self, pairs: list[Pair], listed: list[list[Image]]) -> None:
         """Read the names of images, and compare two of a pair if they are alike."""
@@ -293,7 +279,7 @@ class _Work:
             # a library has the same names for each of its targets
             names = [*map(self._names.setdefault, names, names)]
             body = f"{side} {number}"  # no image of the other file has the same
-            self._outlines[side][number] = _outline(image, word, size, body, names)
+            self._outlines[side][number] = outline_of(image, word, size, body, names)
 
     def _read_texts(self, listed: list[list[Image]]) -> None:
         """Read PTX and the like whole where images of both files begin and end alike."""
@@ -479,8 +465,3 @@ def _cost(pair: Images) -> int:
 def _cost_of_one(item: tuple[Image, list[int]]) -> int:
     image, _ = item
     return image.stored_size
-
-
-def _outline(image: Image, word: str, size: int, body: str, names: list[str]) -> ImageOutline:
-    steps = [step.as_dict() for step in image.provenance]
-    return ImageOutline(steps, str(image), image.arch, word, size, body, names)

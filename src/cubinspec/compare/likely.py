@@ -1,19 +1,23 @@
 """Which images of two files are likely to belong together, by what is seen without reading them.
 
 Images that both files have are known by their stored bytes. The others are found by their places,
-and where these leave it open by their sizes and by the containers that they are in.
+and where these leave it open by the names that they begin with and by the containers that they are
+in.
 """
 
 from __future__ import annotations
 
 import contextlib
-from bisect import bisect_left, bisect_right
+import re
 from collections import Counter
-from math import log
 
 from cubinspec.compare.digest import digest
+from cubinspec.compare.facts import ImageOutline
+from cubinspec.compare.match import match_images
+from cubinspec.compare.names import stable_name
 from cubinspec.containers.arena import Arena
 from cubinspec.errors import CubinError
+from cubinspec.format.strings import decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +28,10 @@ if TYPE_CHECKING:
     #: Numbers of an image in the old file and of one in the new file; ``None`` for none.
     Pair = tuple[int | None, int | None]
 
-#: Images of two builds are likely to be a pair when both sizes, as logarithms, differ by less.
-_LIKE_SIZE = 0.03
+#: Bytes of an image that are looked at: most of them are names of sections.
+_START_BYTES = 1 << 15
+#: The name of a section with code.
+_CODE_NAME = re.compile(rb"\0\.text\.([^\0]+)(?=\0)")
 
 
 def known_bodies(old: list[Image], new: list[Image]) -> tuple[dict[int, str], dict[int, str]]:
@@ -99,13 +105,10 @@ def likely_pairs(
     return pairs
 
 
-def single(left: list[dict[int, Image]]) -> list[tuple[Pair, Image]]:
+def single(left: list[dict[int, Image]]) -> list[Pair]:
     """All images of both files, each as a pair without another."""
     olds, news = left
-    return [
-        *[((number, None), image) for number, image in olds.items()],
-        *[((None, number), image) for number, image in news.items()],
-    ]
+    return [*[(number, None) for number in olds], *[(None, number) for number in news]]
 
 
 def remove(left: list[dict[int, Image]], pairs: list[Pair]) -> None:
@@ -115,50 +118,73 @@ def remove(left: list[dict[int, Image]], pairs: list[Pair]) -> None:
                 del numbered[number]
 
 
-def target_of_most(left: list[dict[int, Image]]) -> str | None:
-    """The target for which both files have most cubins; ``None`` if they share none."""
+def shared_targets(left: list[dict[int, Image]]) -> list[str]:
+    """The targets for which both files have cubins, those for which they have most first."""
     counts = [
         Counter(image.arch for image in images.values() if image.kind == "cubin") for images in left
     ]
-    both = counts[0] & counts[1]
-    return max(both, key=both.__getitem__, default=None)
+    return [target for target, _ in (counts[0] & counts[1]).most_common()]
 
 
-def of_like_size(left: list[dict[int, Image]], target: str | None) -> list[tuple[Image, Image]]:
-    """Pairs of compressed cubins for one target of nearly the same two sizes."""
-    olds, news = [
-        sorted(
-            (log(image.size), log(image.stored_size), number)
-            for number, image in images.items()
-            if (image.kind, image.arch) == ("cubin", target)
-            and image.compression != "none"
-            and image.size
-            and image.stored_size
-        )
-        for images in left
-    ]
-    places = [place for place, _, _ in news]
-    found = []
-    for size, stored, number in olds:
-        start = bisect_left(places, size - _LIKE_SIZE)
-        stop = bisect_right(places, size + _LIKE_SIZE)
-        found += [
-            (unlike, number, other)
-            for size_too, stored_too, other in news[start:stop]
-            if (unlike := abs(size - size_too) + abs(stored - stored_too)) < _LIKE_SIZE
-        ]
-    pairs: dict[int, int] = {}
-    taken: set[int] = set()
-    for _, one, other in sorted(found):
-        if one not in pairs and other not in taken:
-            pairs[one] = other
-            taken.add(other)
-    return [(left[0][one], left[1][other]) for one, other in pairs.items()]
+def of_like_names(
+    left: list[dict[int, Image]], target: str, arena: Arena
+) -> tuple[list[Pair], list[Pair]]:
+    """Cubins for one target that are likely to belong together, as far as their beginnings tell.
+
+    Returns:
+        Pairs with functions in common, and pairs in the same place of which one has no functions.
+    """
+    outlines: tuple[list[ImageOutline], list[ImageOutline]] = ([], [])
+    numbers: dict[int, int] = {}
+    for side, images in enumerate(left):
+        for number, image in images.items():
+            names = _first_names(image, arena) if image.arch == target else None
+            if names is not None:
+                outline = outline_of(image, "", image.size, f"{side} {number}", names)
+                outlines[side].append(outline)
+                numbers[id(outline)] = number
+    named: list[Pair] = []
+    empty: list[Pair] = []
+    for one, other in match_images(*outlines).images:
+        pair = numbers[id(one)], numbers[id(other)]
+        if not {*one.names}.isdisjoint(other.names):
+            named.append(pair)
+        elif not one.names or not other.names:
+            empty.append(pair)
+    return named, empty
 
 
-def beside(matched: list[tuple[Image, Image]], left: list[dict[int, Image]]) -> list[Pair]:
-    """Pairs of cubins for one target that are alone for it beside two that belong together."""
-    homes = {one.provenance[:-1]: other.provenance[:-1] for one, other in matched}
+def _first_names(image: Image, arena: Arena) -> list[str] | None:
+    """Names of sections with code, which stand in the first table of a cubin.
+
+    Returns:
+        ``None`` for another image, and for one that cannot be read, which is told later.
+    """
+    if image.kind != "cubin":
+        return None
+    try:
+        start = image.start(arena, _START_BYTES)
+    except CubinError:
+        return None
+    return [stable_name(decode(name)) for name in _CODE_NAME.findall(start)]
+
+
+def beside(
+    pairs: list[Pair], listed: list[list[Image]], left: list[dict[int, Image]]
+) -> list[Pair]:
+    """Pairs of cubins for one target that are alone for it beside two that belong together.
+
+    Args:
+        pairs: those that belong together.
+        listed: all images of both files.
+        left: those that have no counterpart yet.
+    """
+    olds, news = listed
+    homes = {
+        olds[one].provenance[:-1]: news[other].provenance[:-1]
+        for one, other in pairs
+        if one is not None and other is not None
+    }
     places: list[dict[Any, list[int]]] = [{}, {}]
     for side, numbered in enumerate(left):
         for number, image in numbered.items():
@@ -166,9 +192,15 @@ def beside(matched: list[tuple[Image, Image]], left: list[dict[int, Image]]) -> 
             if image.kind == "cubin" and (side == 1 or home in homes):
                 key = image.arch, homes[home] if side == 0 else home
                 places[side].setdefault(key, []).append(number)
-    olds, news = places
+    before, after = places
     return [
-        (numbers[0], news[key][0])
-        for key, numbers in olds.items()
-        if len(numbers) == len(news.get(key, ())) == 1
+        (numbers[0], after[key][0])
+        for key, numbers in before.items()
+        if len(numbers) == len(after.get(key, ())) == 1
     ]
+
+
+def outline_of(image: Image, word: str, size: int, body: str, names: list[str]) -> ImageOutline:
+    """What tells an image from the others in its file; see there."""
+    steps = [step.as_dict() for step in image.provenance]
+    return ImageOutline(steps, str(image), image.arch, word, size, body, names)

@@ -37,6 +37,8 @@ _COLUMNS = ("registers", "stack", "shared", "code_size")
 _USUAL_BLOCK = 256
 #: Launches of which the occupancy is kept; most kernels share a few.
 _KEPT = 1 << 12
+#: Names of which the shown form is kept.
+_KEPT_NAMES = 1 << 16
 #: Properties of which only a digest is known.
 _DIGESTS = frozenset(("code", "capsule", "calls", "data", "image_data", "mercury_tables"))
 #: What is known of the header of a section; the size where it is no property of a function.
@@ -91,22 +93,28 @@ def _counted(count: int, word: str) -> str:
 
 
 def text_lines(found: Difference, name_of: NameOf = readable) -> Iterator[str]:
-    """The lines of the text form, the worst function first."""
-    yield summary(found)
-    yield from file_lines(found)
+    """The lines of the text form, safe for a terminal, the worst function first."""
+
+    # a library has the same names for each of its targets, and they are most of the text
+    @lru_cache(maxsize=_KEPT_NAMES)
+    def safe_name(name: str) -> str:
+        return _plain(name_of(name))
+
+    yield _plain(summary(found))
+    yield from map(_plain, file_lines(found))
     for function in found.functions:
-        yield from _function_lines(function, name_of)
+        yield from _function_lines(function, safe_name)
     for word, placed in (("new", found.matches.new), ("gone", found.matches.gone)):
         for image, one in placed:
-            yield f"{word:<7} {image.arch}  {name_of(one.name)}  {brief(one)}"
+            yield f"{word:<7} {image.arch}  {safe_name(one.name)}  {brief(one)}"
     for change in found.images:
         if change.changes or (change.noise and found.status == NOISE):
-            yield f"image   {change.new.arch}  {change.new.path}"
-            yield from (f"          {change_text(one)}" for one in change.changes)
-            yield from (f"          noise: {change_text(one)}" for one in change.noise)
+            yield _plain(f"image   {change.new.arch}  {change.new.path}")
+            yield from (_plain(f"          {change_text(one)}") for one in change.changes)
+            yield from (_plain(f"          noise: {change_text(one)}") for one in change.noise)
     for word, images in image_sides(found):
         if len(images) > _FEW_IMAGES:
-            yield from (_image_line(word, image) for image in images)
+            yield from (_plain(_image_line(word, image)) for image in images)
 
 
 def image_sides(found: Difference) -> tuple[tuple[str, list[ImageOutline]], ...]:
@@ -145,13 +153,13 @@ def file_lines(found: Difference) -> Iterator[str]:
         yield f"{word} {kind}  {arch or '-'}{f'  {count} times' * (count > 1)}"
 
 
-def _function_lines(function: FunctionChange, name_of: NameOf) -> Iterator[str]:
+def _function_lines(function: FunctionChange, safe_name: NameOf) -> Iterator[str]:
     image, one = function.pair.new
-    yield f"{function_mark(function):<7} {image.arch}  {name_of(one.name)}"
+    yield f"{function_mark(function):<7} {image.arch}  {safe_name(one.name)}"
     if function.renamed:
-        yield f"          {function.pair.how}: was {name_of(function.pair.old[1].name)}"
+        yield f"          {function.pair.how}: was {safe_name(function.pair.old[1].name)}"
     for change in function.changes:
-        yield f"          {change_text(change)}"
+        yield _plain(f"          {change_text(change)}")
     occupied = occupancy_text(function)
     if occupied:
         yield f"          occupancy {occupied}"
