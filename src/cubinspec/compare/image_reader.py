@@ -49,9 +49,10 @@ _TABLES = RELOCATION_TYPES | {
 }
 #: Sections that are taken apart into properties of their own.
 _NO_DATA = INFO_TYPES | {codes.SHT_CUDA_CALLGRAPH, codes.SHT_CUDA_PROTOTYPE}
-_CAPSULES = frozenset((codes.SHT_CUDA_CAPMERC,))
+#: Mercury code of functions, which the driver may finish again.
+CAPSULES = frozenset((codes.SHT_CUDA_CAPMERC,))
 #: Sections that are no part of a function, whatever they name.
-_NO_PARTS = _TABLES | _CAPSULES
+_NO_PARTS = _TABLES | CAPSULES
 #: Of a section header: where the name is.
 _name_place = itemgetter(0)
 #: Bytes of the number of a section.
@@ -115,7 +116,7 @@ def outlines_of(
     """
     elf, functions = cubin.elf, cubin.functions
     if places is None:
-        _check_names(elf)
+        check_names(elf)
         places = range(len(functions))
     check_parts(cubin, {functions[place].row[3] for place in places})
     found = []
@@ -160,7 +161,7 @@ def _outline(elf: Elf, function: Function, name: str, place: int) -> FunctionFac
     return FunctionFacts(name, function.kind, tuple(read), (info, ()), place, head, is_whole=False)
 
 
-def _check_names(elf: Elf) -> None:
+def check_names(elf: Elf) -> None:
     """See that all sections have names, though few of them are read."""
     names = elf.shstrtab.data
     last = max(map(_name_place, elf.section_rows), default=0)
@@ -223,7 +224,7 @@ class ImageReader:
         self._symbol_names: dict[int | None, dict[int, str]] = {}
         #: Headers that many functions have alike.
         self._shared: dict[Hashable, dict[str, tuple[int, ...]]] = {}
-        _check_names(self._elf)
+        check_names(self._elf)
         self._sort_sections()
 
     def _sort_sections(self) -> None:
@@ -236,7 +237,7 @@ class ImageReader:
             if kind in _NO_PARTS:
                 if kind in RELOCATION_TYPES and info < count:
                     self.relocations.setdefault(info, []).append(index)
-                elif kind in _CAPSULES and index not in code:
+                elif kind in CAPSULES and index not in code:
                     capsules.append(index)
                 elif kind == codes.SHT_NOTE:
                     self.notes.append(index)
@@ -554,24 +555,39 @@ class ImageReader:
             with_notes: with what notes say.
         """
         debug = [name for name in self._rest_names if name.startswith(DEBUG_PREFIXES)]
-        twins = [self._elf.section_view(index) for index in self._twins]
-        return {
-            "notes": notes_of(self.cubin) if with_notes else {},
-            "debug": tuple(sorted(debug)),
-            "mercury_tables": digest(*twins) if twins else None,
-        }
+        tables = _digest_of(self._elf, self._twins)
+        notes = _notes_in(self.cubin, self.notes) if with_notes else {}
+        return {"notes": notes, "debug": tuple(sorted(debug)), "mercury_tables": tables}
 
 
-def notes_of(cubin: Cubin) -> dict[str, str]:
+def twin_flag(cubin: Cubin) -> int:
+    """The flag of sections of the Mercury half; 0 where this half is all there is."""
+    functions = cubin.functions
+    rows = cubin.elf.section_rows
+    is_alone = functions and rows[functions[0].row[3]][2] & codes.SHF_CUDA_MERCURY
+    return 0 if is_alone else codes.SHF_CUDA_MERCURY
+
+
+def noise_of(cubin: Cubin) -> dict[str, Any]:
+    """:meth:`ImageReader.noise` without the names of debug sections."""
+    flag, notes, twins = twin_flag(cubin), [], []
+    for index, (_, kind, flags, _, _, _, _, _, _, _) in enumerate(cubin.elf.section_rows):
+        if kind == codes.SHT_NOTE:
+            notes.append(index)
+        elif flags & flag and kind not in _NO_PARTS:
+            twins.append(index)
+    tables = _digest_of(cubin.elf, twins)
+    return {"notes": _notes_in(cubin, notes), "mercury_tables": tables}
+
+
+def _digest_of(elf: Elf, sections: list[int]) -> str | None:
+    return digest(*map(elf.section_view, sections)) if sections else None
+
+
+def _notes_in(cubin: Cubin, sections: list[int]) -> dict[str, str]:
     """What the notes of an image say, by their names."""
     elf = cubin.elf
-    key = tuple(
-        [
-            (elf.section_name(index), elf.section_bytes(index))
-            for index, row in enumerate(elf.section_rows)
-            if row[1] == codes.SHT_NOTE
-        ]
-    )
+    key = tuple([(elf.section_name(index), elf.section_bytes(index)) for index in sections])
     notes = _notes.get(key)
     if notes is None:
         if len(_notes) >= _MAX_NOTES:

@@ -359,17 +359,21 @@ def _have_same_symbols(old: ImageReader, new: ImageReader) -> bool:
         (reader.cubin.symbols, reader.cubin.mercury_symbols) for reader in (old, new)
     )
     for reader, several in ((old, tables), (new, tables_too)):
-        for symbols in several:
-            last, *_ = max(symbols.rows, default=(0,))
-            text = symbols.strings.data
-            if symbols.rows and (last >= len(text) or not text.endswith(b"\0")):
-                read_symbols(reader)  # raises
+        if not all(map(are_named, several)):
+            read_symbols(reader)  # raises
     return all(
         len(one.rows) == len(two.rows)
         and one.strings.data == two.strings.data
         and list(map(_named, one.rows)) == list(map(_named, two.rows))
         for one, two in zip(tables, tables_too, strict=True)
     ) and _have_same_sections(old, new)
+
+
+def are_named(symbols: SymbolList) -> bool:
+    """Whether the names of all symbols can be read; in doubt it says no."""
+    last, *_ = max(symbols.rows, default=(0,))
+    text = symbols.strings.data
+    return not symbols.rows or (last < len(text) and text.endswith(b"\0"))
 
 
 def _have_same_sections(old: ImageReader, new: ImageReader) -> bool:

@@ -14,8 +14,8 @@ from cubinspec.compare.names import stable_name
 from cubinspec.compare.pairs import (
     PairChanges,
     compare_images,
-    compare_notes,
-    differ_in_notes_only,
+    compare_noise,
+    differ_in_noise_only,
 )
 from cubinspec.compare.texts import are_same_texts, head_digest, tail_digest, text_digest
 from cubinspec.errors import CubinError
@@ -101,7 +101,7 @@ def read_and_compare(
                     readings.append(head_digest(image, memory))
                 else:
                     cubin = opened.enter_context(image.cubin(memory))
-                    is_same = bool(cubins) and differ_in_notes_only(cubins[0], cubin)
+                    is_same = bool(cubins) and differ_in_noise_only(cubins[0], cubin)
                     # a pair is most likely compared, and then its functions are needed, too
                     found = names[0] if is_same else cubin.functions.names
                     readings.append((cubin.header.type_word, cubin.size, found))
@@ -116,7 +116,7 @@ def read_and_compare(
                 return readings, None
             if is_same:
                 one, other = cubins
-                return readings, compare_notes(one, other, matcher(question.pattern))
+                return readings, compare_noise(one, other, matcher(question.pattern))
             return readings, question.compare(*map(ImageReader, cubins, names))
         except CubinError:  # the second pass finds out which of them is broken
             return readings, None
