@@ -177,13 +177,14 @@ def check_parts(cubin: Cubin, code: set[int]) -> None:
     """
     elf = cubin.elf
     end, record = elf.size, records.RELA_64.size if elf.is_64 else records.RELA_32.size
-    for index, (_, kind, flags, _, at, size, _, info, _, _) in enumerate(elf.section_rows):
-        if info in code:
-            if kind in RELOCATION_TYPES:
-                if kind == codes.SHT_REL or size % record or at + size > end:
-                    cubin.relocation_rows(index)  # raises where it is none
-            elif at + size > end and kind not in _NO_PARTS and occupies_file(kind, flags):
-                elf.section_view(index)  # raises
+    rows = elf.section_rows
+    for index in [index for index, row in enumerate(rows) if row[7] in code]:
+        _, kind, flags, _, at, size, _, _, _, _ = rows[index]
+        if kind in RELOCATION_TYPES:
+            if kind == codes.SHT_REL or size % record or at + size > end:
+                cubin.relocation_rows(index)  # raises where it is none
+        elif at + size > end and kind not in _NO_PARTS and occupies_file(kind, flags):
+            elf.section_view(index)  # raises
 
 
 class ImageReader:
@@ -523,14 +524,14 @@ class ImageReader:
         text_of, count = symbols.strings.get, len(self._rows)
         homes: dict[int, str] = {}
         mask = codes.ST_TYPE_MASK
-        for at, info, other, section, _, size in symbols.rows:
-            if info & mask in wanted:
-                home = homes.get(section)
-                if home is None:
-                    home = self._name_of(section) if 0 < section < count else "undefined"
-                    home = homes[section] = stable_name(home)
-                name = stable_name(text_of(at) if at else "")
-                found[f"{name} in {home}"] = (info, other, size)
+        variables = [row for row in symbols.rows if row[1] & mask in wanted]
+        for at, info, other, section, _, size in variables:
+            home = homes.get(section)
+            if home is None:
+                home = self._name_of(section) if 0 < section < count else "undefined"
+                home = homes[section] = stable_name(home)
+            name = stable_name(text_of(at) if at else "")
+            found[f"{name} in {home}"] = (info, other, size)
         return found
 
     def _calls(self) -> tuple[str, ...]:
