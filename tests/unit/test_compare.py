@@ -41,7 +41,7 @@ from cubinspec.compare.fingerprint import LEVELS, of_file, of_image
 from cubinspec.compare.image_reader import ImageReader, image_facts, outlines_of
 from cubinspec.compare.match import SAME_BUT_HASH, SAME_CODE, SAME_NAME
 from cubinspec.compare.names import base_name, likeness, stable_name, words_of
-from cubinspec.compare.pairs import differ_in_noise_only
+from cubinspec.compare.noise import differ_in_noise_only
 from cubinspec.compare.read import read_facts
 from cubinspec.compare.render import change_text, markdown, record, text_lines
 from cubinspec.compare.streams import said

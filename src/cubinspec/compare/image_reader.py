@@ -6,12 +6,12 @@ again.
 
 from __future__ import annotations
 
-from operator import itemgetter
 from zlib import crc32
 
 from cubinspec.compare.digest import digest
 from cubinspec.compare.facts import NOTHING, PLACES, UNKNOWN, FunctionFacts, ImageFacts
 from cubinspec.compare.names import stable_name
+from cubinspec.compare.noise import CAPSULES, NO_PARTS, check_names, digest_of_sections, notes_in
 from cubinspec.compare.streams import module_attributes, module_records, stream_of
 from cubinspec.errors import CubinError
 from cubinspec.format.metadata import metadata_rows, metadata_size
@@ -40,21 +40,8 @@ if TYPE_CHECKING:
 
 #: Beginnings of the names of sections that tell where code came from.
 DEBUG_PREFIXES = (".debug_", ".nv_debug_", ".nv.merc.debug_", ".nv.merc.nv_debug_")
-_TABLES = RELOCATION_TYPES | {
-    codes.SHT_STRTAB,
-    codes.SHT_SYMTAB,
-    codes.SHT_SYMTAB_SHNDX,
-    codes.SHT_CUDA_MERC_SYMTAB,
-    codes.SHT_NOTE,
-}
 #: Sections that are taken apart into properties of their own.
 _NO_DATA = INFO_TYPES | {codes.SHT_CUDA_CALLGRAPH, codes.SHT_CUDA_PROTOTYPE}
-#: Mercury code of functions, which the driver may finish again.
-CAPSULES = frozenset((codes.SHT_CUDA_CAPMERC,))
-#: Sections that are no part of a function, whatever they name.
-_NO_PARTS = _TABLES | CAPSULES
-#: Of a section header: where the name is.
-_name_place = itemgetter(0)
 #: Bytes of the number of a section.
 _INDEX_BYTES = 4
 #: Where facts stand that are read one by one.
@@ -62,9 +49,6 @@ _REGISTERS, _SHARED, _CODE_SIZE, _CODE = map(
     PLACES.__getitem__, ("registers", "shared", "code_size", "code")
 )
 _BARRIERS, _MAX_NTID, _REQNTID = map(PLACES.__getitem__, ("barriers", "max_ntid", "reqntid"))
-#: What notes say, by names and bytes of their sections; a library has most many times.
-_notes: dict[tuple[tuple[str, bytes], ...], dict[str, str]] = {}
-_MAX_NOTES = 1 << 8
 #: Bytes of code that are looked at first; shorter code is known by its digest at once.
 _HEAD_BYTES = 1024
 
@@ -161,14 +145,6 @@ def _outline(elf: Elf, function: Function, name: str, place: int) -> FunctionFac
     return FunctionFacts(name, function.kind, tuple(read), (info, ()), place, head, is_whole=False)
 
 
-def check_names(elf: Elf) -> None:
-    """See that all sections have names, though few of them are read."""
-    names = elf.shstrtab.data
-    last = max(map(_name_place, elf.section_rows), default=0)
-    if not names.endswith(b"\0") or last >= len(names):
-        _ = elf.section_names  # raises
-
-
 def check_parts(cubin: Cubin, code: set[int]) -> None:
     """See that what belongs to some code sections is whole, though it is not read.
 
@@ -183,7 +159,7 @@ def check_parts(cubin: Cubin, code: set[int]) -> None:
         if kind in RELOCATION_TYPES:
             if kind == codes.SHT_REL or size % record or at + size > end:
                 cubin.relocation_rows(index)  # raises where it is none
-        elif at + size > end and kind not in _NO_PARTS and occupies_file(kind, flags):
+        elif at + size > end and kind not in NO_PARTS and occupies_file(kind, flags):
             elf.section_view(index)  # raises
 
 
@@ -235,7 +211,7 @@ class ImageReader:
         half = 0 if self._mercury else codes.SHF_CUDA_MERCURY
         capsules: list[int] = []
         for index, (_, kind, flags, _, _, _, _, info, _, _) in enumerate(rows):
-            if kind in _NO_PARTS:
+            if kind in NO_PARTS:
                 if kind in RELOCATION_TYPES and info < count:
                     self.relocations.setdefault(info, []).append(index)
                 elif kind in CAPSULES and index not in code:
@@ -556,56 +532,9 @@ class ImageReader:
             with_notes: with what notes say.
         """
         debug = [name for name in self._rest_names if name.startswith(DEBUG_PREFIXES)]
-        tables = _digest_of(self._elf, self._twins)
-        notes = _notes_in(self.cubin, self.notes) if with_notes else {}
+        tables = digest_of_sections(self._elf, self._twins)
+        notes = notes_in(self.cubin, self.notes) if with_notes else {}
         return {"notes": notes, "debug": tuple(sorted(debug)), "mercury_tables": tables}
-
-
-def twin_flag(cubin: Cubin) -> int:
-    """The flag of sections of the Mercury half; 0 where this half is all there is."""
-    functions = cubin.functions
-    rows = cubin.elf.section_rows
-    is_alone = functions and rows[functions[0].row[3]][2] & codes.SHF_CUDA_MERCURY
-    return 0 if is_alone else codes.SHF_CUDA_MERCURY
-
-
-def noise_of(cubin: Cubin) -> dict[str, Any]:
-    """:meth:`ImageReader.noise` without the names of debug sections."""
-    flag, notes, twins = twin_flag(cubin), [], []
-    for index, (_, kind, flags, _, _, _, _, _, _, _) in enumerate(cubin.elf.section_rows):
-        if kind == codes.SHT_NOTE:
-            notes.append(index)
-        elif flags & flag and kind not in _NO_PARTS:
-            twins.append(index)
-    tables = _digest_of(cubin.elf, twins)
-    return {"notes": _notes_in(cubin, notes), "mercury_tables": tables}
-
-
-def _digest_of(elf: Elf, sections: list[int]) -> str | None:
-    return digest(*map(elf.section_view, sections)) if sections else None
-
-
-def _notes_in(cubin: Cubin, sections: list[int]) -> dict[str, str]:
-    """What the notes of an image say, by their names."""
-    elf = cubin.elf
-    key = tuple([(elf.section_name(index), elf.section_bytes(index)) for index in sections])
-    notes = _notes.get(key)
-    if notes is None:
-        if len(_notes) >= _MAX_NOTES:
-            _notes.clear()
-        notes = _notes[key] = _read_notes(cubin)
-    return notes
-
-
-def _read_notes(cubin: Cubin) -> dict[str, str]:
-    notes = {}
-    for note in cubin.notes:
-        words = (note.tool_name, note.tool_version, note.tool_branch, note.arguments)
-        text = " ".join(filter(None, words))
-        if note.toolkit_version is not None:
-            text = f"toolkit {note.toolkit_version} virtual sm_{note.virtual_sm}"
-        notes[note.name] = text or digest(note.desc)
-    return notes
 
 
 def _stack(size: int | None) -> int | str | None:

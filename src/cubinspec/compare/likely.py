@@ -112,6 +112,7 @@ def single(left: list[dict[int, Image]]) -> list[Pair]:
 
 
 def remove(left: list[dict[int, Image]], pairs: list[Pair]) -> None:
+    """Take images that have a counterpart now out of those that have none."""
     for pair in pairs:
         for numbered, number in zip(left, pair, strict=True):
             if number is not None:

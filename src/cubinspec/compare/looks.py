@@ -10,6 +10,7 @@ from collections import deque
 from itertools import repeat
 from operator import itemgetter
 
+from cubinspec.compare.noise import are_named
 from cubinspec.compare.streams import SYMBOL_BYTES, bank_word, stream_of
 from cubinspec.format.packing import registers_of
 from cubinspec.format.sections import INFO_TYPES, UNIFIED_ENTRY_TYPES, occupies_file
@@ -367,13 +368,6 @@ def _have_same_symbols(old: ImageReader, new: ImageReader) -> bool:
         and list(map(_named, one.rows)) == list(map(_named, two.rows))
         for one, two in zip(tables, tables_too, strict=True)
     ) and _have_same_sections(old, new)
-
-
-def are_named(symbols: SymbolList) -> bool:
-    """Whether the names of all symbols can be read; in doubt it says no."""
-    last, *_ = max(symbols.rows, default=(0,))
-    text = symbols.strings.data
-    return not symbols.rows or (last < len(text) and text.endswith(b"\0"))
 
 
 def _have_same_sections(old: ImageReader, new: ImageReader) -> bool:

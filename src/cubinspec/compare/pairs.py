@@ -12,19 +12,10 @@ from operator import itemgetter
 
 from cubinspec.compare.changes import function_changes, image_changes, noise_changes
 from cubinspec.compare.facts import ImageFacts
-from cubinspec.compare.image_reader import (
-    CAPSULES,
-    ImageReader,
-    check_names,
-    noise_of,
-    outlines_of,
-    twin_flag,
-)
-from cubinspec.compare.looks import Looks, are_named
+from cubinspec.compare.image_reader import ImageReader, outlines_of
+from cubinspec.compare.looks import Looks
 from cubinspec.compare.match import match_names, match_renamed, of_like_code, pair_up
-from cubinspec.errors import CubinError
-from cubinspec.format.sections import RELOCATION_TYPES, occupies_file
-from cubinspec_generated import codes
+from cubinspec.compare.noise import noise_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +26,6 @@ if TYPE_CHECKING:
     from cubinspec.compare.facts import FunctionFacts
     from cubinspec.model.cubin import Cubin
     from cubinspec.model.function import Function
-    from cubinspec.reader.elf import Elf
 
     #: A function of the old image and one of the new.
     Functions = tuple[Function, Function]
@@ -199,82 +189,6 @@ def _likely(
         new.read_launch(after)
         rows.append((before, after, changes))
     return rows
-
-
-def differ_in_noise_only(old: Cubin, new: Cubin) -> bool:
-    """Whether two images are the same apart from notes and tables of the Mercury half.
-
-    All other sections have the same numbers, names and bytes then. In doubt it says no.
-    """
-    one, other = old.elf, new.elf
-    if one.ident != other.ident or _said_by_header(one) != _said_by_header(other):
-        return False
-    table = one.find_section(codes.SHT_SYMTAB)
-    if table is None or table != other.find_section(codes.SHT_SYMTAB):
-        return False
-    # most images that differ in more have another number of symbols
-    if one.section_rows[table][5] != other.section_rows[table][5]:
-        return False
-    twins = twin_flag(old)
-    lasting, lasting_too = _lasting(one, twins), _lasting(other, twins)
-    if len(lasting) != len(lasting_too):
-        return False
-    for index, index_too in zip(lasting, lasting_too, strict=True):
-        if not _is_same_section(one, index, other, index_too):
-            return False
-    try:
-        check_names(one)
-        check_names(other)
-        names, names_too = _names_in(one, lasting), _names_in(other, lasting_too)
-        return names == names_too and all(are_named(each.mercury_symbols) for each in (old, new))
-    except CubinError:  # told by who reads them
-        return False
-
-
-def _said_by_header(elf: Elf) -> tuple[int, ...]:
-    """What the header says, but for places and numbers of tables."""
-    kind, machine, version, entry, _, _, flags, _, _, _, _, _, _ = elf.ehdr
-    return kind, machine, version, entry, flags, elf.shstrndx
-
-
-def _lasting(elf: Elf, twins: int) -> list[int]:
-    """The sections whose differences are no noise."""
-    rows = elf.section_rows
-    doubled = {index for index, row in enumerate(rows) if row[2] & twins}
-    return [
-        index
-        for index, (_, kind, _, _, _, _, _, info, _, _) in enumerate(rows)
-        if kind != codes.SHT_NOTE
-        and (
-            index not in doubled
-            or kind in CAPSULES
-            or (kind in RELOCATION_TYPES and info not in doubled)
-        )
-    ]
-
-
-def _is_same_section(one: Elf, index: int, other: Elf, index_too: int) -> bool:
-    _, kind, flags, _, at, size, link, info, align, entry = one.section_rows[index]
-    row = other.section_rows[index_too]
-    _, kind_too, flags_too, _, at_too, size_too, link_too, info_too, align_too, entry_too = row
-    if (kind, flags, align, entry) != (kind_too, flags_too, align_too, entry_too):
-        return False
-    # no number names Mercury code, and it names a table of the Mercury half
-    if kind not in CAPSULES and (index, link, info) != (index_too, link_too, info_too):
-        return False
-    if index == one.shstrndx:  # it has the names of notes, too
-        return True
-    if size != size_too:
-        return False
-    if not occupies_file(kind, flags):
-        return True
-    body = bytes(one.data[at : at + size])
-    return len(body) == size and body == bytes(other.data[at_too : at_too + size])
-
-
-def _names_in(elf: Elf, indices: list[int]) -> list[str]:
-    rows = elf.section_rows
-    return elf.shstrtab.get_many([rows[index][0] for index in indices])
 
 
 def compare_noise(old: Cubin, new: Cubin, wants: Wants) -> PairChanges:

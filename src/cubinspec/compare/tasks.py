@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from cubinspec.compare.image_reader import ImageReader, outlines_of
 from cubinspec.compare.looks import read_symbols
 from cubinspec.compare.names import stable_name
+from cubinspec.compare.noise import differ_in_noise_only
 from cubinspec.compare.pairs import (
     PairChanges,
     compare_images,
     compare_noise,
-    differ_in_noise_only,
 )
 from cubinspec.compare.texts import are_same_texts, head_digest, tail_digest, text_digest
 from cubinspec.errors import CubinError
