@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from cubinspec.compare.budget import KINDS, UNREAD
+from cubinspec.compare.budget import BETTER, EXPIRED, GONE, KINDS, LINT, NEW, UNREAD, WORSE
 from cubinspec.compare.digest import digest
 from cubinspec.compare.lint import LINT_RULES
 from cubinspec.compare.names import stable_name
@@ -22,20 +22,21 @@ if TYPE_CHECKING:
 
 #: What each kind of finding means.
 MEANINGS = {
-    "unread": "A file could not be read, and so was not checked.",
-    "worse": "A kernel takes more than its budget allows.",
-    "lint": "A library breaks a rule that its budget asks for.",
-    "gone": "An entry of the budget names no kernel.",
-    "new": "A kernel has no entry in the budget.",
-    "expired": "An entry of the budget has to be looked at again.",
-    "better": "A kernel takes less than its pin; a new pin keeps it so.",
+    UNREAD: "A file could not be read, and so was not checked.",
+    WORSE: "A kernel takes more than its budget allows.",
+    LINT: "A library breaks a rule that its budget asks for.",
+    GONE: "An entry of the budget names no kernel.",
+    NEW: "A kernel has no entry in the budget.",
+    EXPIRED: "An entry of the budget has to be looked at again.",
+    BETTER: "A kernel takes less than its pin; a new pin keeps it so.",
 }
-_LEVELS = {"better": "note", "new": "warning", "expired": "warning"}
+#: How grave they are, in the words of SARIF, where they are no errors.
+_LEVELS = {BETTER: "note", NEW: "warning", EXPIRED: "warning"}
 
 
 def rule_of(finding: Finding) -> str:
     """The rule that a finding belongs to: ``budget/worse``, ``lint/weak-kernel``."""
-    if finding.kind == "lint":
+    if finding.kind == LINT:
         return f"lint/{finding.property}"
     return f"budget/{finding.kind}"
 
@@ -49,7 +50,7 @@ def message(finding: Finding) -> str:
 
 def rule_texts() -> dict[str, str]:
     """Every rule, and what it means that one is broken."""
-    texts = {f"budget/{kind}": MEANINGS[kind] for kind in (UNREAD, *KINDS) if kind != "lint"}
+    texts = {f"budget/{kind}": MEANINGS[kind] for kind in (UNREAD, *KINDS) if kind != LINT}
     return texts | {
         f"lint/{rule}": f"Rule of a library: {why}." for rule, why in LINT_RULES.items()
     }
