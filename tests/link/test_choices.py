@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cubinspec_generated.codes_sass import SASS_BYTES
 from cubinspec_writer.linker.finalizer.barriers import choices
 from cubinspec_writer.linker.finalizer.flow import decode, encode, with_barriers
 from tools.linkcases.choices import FOUND, MISSED, count, functions
@@ -21,15 +20,15 @@ def test_all_barriers_of_a_sample_are_found() -> None:
 
 
 def test_another_number_is_not_the_expected_one() -> None:
-    (code, *_) = functions([str(SAMPLE)], {"100"})
-    instructions = decode(code)
+    (instructions, *_) = functions([str(SAMPLE)], {"100"})
     last = [life for life, _ in choices(instructions) if life.is_result][-1]
     # The places of lifetimes are in the order of the finalizer; here that is the order of the code.
     one = instructions[last.at]
     assert one.write == last.number
     other = with_barriers(one.word, 1 + last.number, one.read, one.wait)
-    at = last.at * SASS_BYTES
-    outcomes, _ = count([code[:at] + encode([other]) + code[at + SASS_BYTES :]])
+    words = [each.word for each in instructions]
+    words[last.at] = other
+    outcomes, _ = count([decode(encode(words))])
     assert outcomes == {MISSED: 1}
 
 

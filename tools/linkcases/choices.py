@@ -15,13 +15,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import cubinspec
+from cubinspec.reader.elf import Elf
 from cubinspec_generated.tables.sass import NAMES
 from cubinspec_writer.linker.finalizer import schedule
 from cubinspec_writer.linker.finalizer.barriers import choices
-from cubinspec_writer.linker.finalizer.flow import decode
+from cubinspec_writer.linker.finalizer.flow import Instruction, decode
 from cubinspec_writer.linker.finalizer.lifetimes import Lifetime, WaitsError
+from cubinspec_writer.linker.finalizer.places import jump_tables
 from tools.linkcases.functions import code_of
 
+#: Start of the name of a section with the attributes of a function.
+_ATTRIBUTES = ".nv.info."
 FOUND, MISSED = "all barriers found", "some barriers not found"
 
 
@@ -32,25 +36,28 @@ def kind_of(life: Lifetime) -> str:
     return f"{what} of {NAMES.get(life.opcode) or hex(life.opcode)}, for {where}"
 
 
-def functions(files: Iterable[str], arches: set[str]) -> Iterator[bytes]:
-    """The code of all functions for some targets, each once."""
+def functions(files: Iterable[str], arches: set[str]) -> Iterator[list[Instruction]]:
+    """The instructions of all functions for some targets, each once."""
     seen: set[bytes] = set()
     for file in files:
         for image in cubinspec.images(file):
             if image.error or str(image.arch).removeprefix("sm_").rstrip("af") not in arches:
                 continue
-            for code in code_of(image.data, file).values():
+            elf = Elf(image.data, file)
+            numbers = {name: number for number, name in enumerate(elf.section_names)}
+            for name, code in code_of(image.data, file).items():
                 if code not in seen:
                     seen.add(code)
-                    yield code
+                    number = numbers.get(_ATTRIBUTES + name)
+                    attributes = elf.section_bytes(number) if number is not None else b""
+                    yield decode(code, jump_tables(attributes))
 
 
-def count(codes: Iterable[bytes]) -> tuple[Counter[str], Counter[tuple[str, bool]]]:
+def count(codes: Iterable[list[Instruction]]) -> tuple[Counter[str], Counter[tuple[str, bool]]]:
     """How many functions came out how, and how many barriers of each kind were found or not."""
     outcomes: Counter[str] = Counter()
     kinds: Counter[tuple[str, bool]] = Counter()
-    for code in codes:
-        instructions = decode(code)
+    for instructions in codes:
         why = schedule.left_out(instructions)
         if why:
             outcomes[why] += 1

@@ -8,6 +8,8 @@ those that it waits for. The fields and the opcodes stand in `ksy/tables/sass.ya
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from cubinspec_generated.codes_sass import (
     SASS_ADDRESS_DISTANCE_MASK,
     SASS_ADDRESS_DISTANCE_SHIFT,
@@ -52,8 +54,13 @@ from cubinspec_generated.tables.sass import CALL, ENDS_BLOCK, THROUGH_TABLE, WAI
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
+    #: Number of a jump through a table -> numbers of the instructions that it leads to.
+    Tables = Mapping[int, Sequence[int]]
+
+#: Code without jumps through tables, or of which it is not known where they lead.
+NO_TABLES: Tables = MappingProxyType({})
 #: What a branch tests and what its guard is, when it is always taken.
 _TESTS = SASS_GUARD_MASK | SASS_BRANCH_UNIFORM_MASK | SASS_BRANCH_CONDITION_MASK
 _TESTS_NOTHING = SASS_ALWAYS << SASS_GUARD_SHIFT | SASS_NO_CONDITION << SASS_BRANCH_CONDITION_SHIFT
@@ -87,10 +94,21 @@ class Instruction:
         waits_for_all: whether it waits for all of them, which `wait` leaves out: that ends no use
             of a barrier (rule F8).
         target: number of the instruction that it jumps to, or where divergent code joins; -1: none.
+        table: numbers of the instructions that a jump through a table leads to; empty: not known.
         goes_on: whether the next instruction can follow it.
     """
 
-    __slots__ = ("goes_on", "opcode", "read", "target", "wait", "waits_for_all", "word", "write")
+    __slots__ = (
+        "goes_on",
+        "opcode",
+        "read",
+        "table",
+        "target",
+        "wait",
+        "waits_for_all",
+        "word",
+        "write",
+    )
 
     def __init__(self, word: int, number: int) -> None:
         self.word = word
@@ -101,6 +119,7 @@ class Instruction:
         self.waits_for_all = wait == ALL_BARRIERS and opcode in WAITS_FOR_ALL
         self.wait = 0 if self.waits_for_all else wait
         self.target = -1
+        self.table: Sequence[int] = ()
         self.goes_on = True
         if opcode == SASS_BRA:
             self.target = target_of(word, number)
@@ -124,9 +143,22 @@ def _opcode(word: int) -> int:
     return opcode
 
 
-def decode(code: bytes | bytearray) -> list[Instruction]:
+def decode(code: bytes | bytearray, tables: Tables = NO_TABLES) -> list[Instruction]:
     """The instructions of a function."""
-    return [Instruction(word, number) for number, word in enumerate(words_of(code))]
+    found = [Instruction(word, number) for number, word in enumerate(words_of(code))]
+    for number, targets in tables.items():
+        if number < len(found) and found[number].opcode in THROUGH_TABLE:
+            found[number].table = [to for to in targets if to < len(found)]
+    return found
+
+
+def jumps_through_tables(code: bytes | bytearray) -> bool:
+    """Whether a function jumps through a table."""
+    # A look at one byte of every instruction is enough for most functions.
+    first_bytes = bytes(code[::SASS_BYTES])
+    if not any(opcode.to_bytes(2, "little")[0] in first_bytes for opcode in THROUGH_TABLE):
+        return False
+    return any(word & SASS_OPCODE_MASK in THROUGH_TABLE for word in words_of(code))
 
 
 def words_of(code: bytes | bytearray) -> list[int]:
@@ -176,8 +208,8 @@ def with_target(word: int, number: int, target: int) -> int:
 def followers(instructions: list[Instruction]) -> list[list[int]]:
     """For every instruction the numbers of those that can follow it.
 
-    Every jump through a table is assumed to lead to all instructions that no other instruction
-    leads to.
+    A jump through a table that is not known is assumed to lead to all instructions that the one in
+    front does not lead to.
     """
     count = len(instructions)
     apart = [at for at in range(1, count) if not instructions[at - 1].goes_on]
@@ -187,8 +219,8 @@ def followers(instructions: list[Instruction]) -> list[list[int]]:
         if instruction.opcode == SASS_BRA and 0 <= instruction.target < count:
             after.append(instruction.target)
         elif instruction.opcode in THROUGH_TABLE:
-            after += apart
-        found.append(after)
+            after += instruction.table or apart
+        found.append(list(dict.fromkeys(after)))
     return found
 
 

@@ -13,13 +13,16 @@ from cubinspec.format.targets import WRITTEN
 from cubinspec_generated.codes import SHF_EXECINSTR, SHT_PROGBITS, SHT_RELA
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.finalizer import capsules, doubles, jumps, listed, registers, schedule
+from cubinspec_writer.linker.finalizer.flow import NO_TABLES, jumps_through_tables
 from cubinspec_writer.linker.finalizer.line_tables import with_heads
 from cubinspec_writer.linker.finalizer.offsets import sass_offsets
+from cubinspec_writer.linker.finalizer.places import attributes_of, jump_tables
 from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.model import LINE_TABLES, REGISTER_TABLE, OutSection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_writer.linker.finalizer.flow import Tables
     from cubinspec_writer.linker.model import InputObject, Symbol
     from cubinspec_writer.linker.state import (
         Constants,
@@ -186,10 +189,20 @@ def _assign_barriers(job: Job, sass: Sections) -> None:
             continue
         is_final_kernel = is_final and owner.is_entry
         if source.toolkit < WRITTEN.number:
-            found = schedule.with_new_barriers(section.content, is_final=is_final_kernel)
+            tables = _jump_tables(section, owner)
+            found = schedule.with_new_barriers(section.content, tables, is_final=is_final_kernel)
             _set_code(sass, section, owner, *found)
         elif is_final_kernel:
-            _set_code(sass, section, owner, *schedule.without_stack_load(section.content))
+            found = schedule.without_stack_load(section.content, _jump_tables(section, owner))
+            _set_code(sass, section, owner, *found)
+
+
+def _jump_tables(section: OutSection, owner: Symbol) -> Tables:
+    """Where the jumps through tables of a function lead, as its attributes tell."""
+    if owner.definition is None or not jumps_through_tables(section.content):
+        return NO_TABLES
+    source, row = owner.definition
+    return jump_tables(attributes_of(source, row.shndx))
 
 
 def _set_code(
@@ -215,7 +228,8 @@ def _count_stack_loads(symbols: Symbols, sass: Sections) -> None:
             continue
         if owner.definition[0].is_extensible:
             end = behind.get(section, len(section.content))
-            _set_code(sass, section, owner, *schedule.with_stack_load(section.content, end))
+            tables = _jump_tables(section, owner)
+            _set_code(sass, section, owner, *schedule.with_stack_load(section.content, end, tables))
 
 
 def _keep_empty_relocations(sass: Sections, mercury: Sections, twins: Twins) -> None:

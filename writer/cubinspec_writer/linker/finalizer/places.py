@@ -1,10 +1,14 @@
-"""Moves the places in code that records of `.nv.info` hold."""
+"""Places in code that records of `.nv.info` hold: moves them, and finds where jumps lead."""
 
 from __future__ import annotations
 
 from struct import calcsize, unpack_from
 
 from cubinspec.format.attributes import HEAD_BYTES, scan
+from cubinspec_generated.codes import EIATTR_INDIRECT_BRANCH_TARGETS, SHT_CUDA_INFO
+from cubinspec_generated.codes_enums import INDIRECT_BRANCH_KIND_BRANCH
+from cubinspec_generated.codes_sass import SASS_BYTES
+from cubinspec_generated.records import INDIRECT_BRANCH
 from cubinspec_generated.tables import eiattr
 
 TYPE_CHECKING = False
@@ -13,6 +17,7 @@ if TYPE_CHECKING:
 
     from cubinspec_generated.rows import Layout, Tagged
     from cubinspec_writer.linker.finalizer.moved import Moved
+    from cubinspec_writer.linker.model import InputObject
 
 _CODE, _WORD = "code", 4
 
@@ -34,6 +39,36 @@ def move_attributes(stream: bytes, moved: Moved) -> bytes:
             new = moved.start(old) if leads_there else moved.place(old)
             out[place : place + _WORD] = new.to_bytes(_WORD, "little")
     return bytes(out)
+
+
+def attributes_of(obj: InputObject, index: int) -> bytes:
+    """The attributes of the function in a section of an input."""
+    found = (section.data for section in obj.of_type(SHT_CUDA_INFO) if section.info == index)
+    return bytes(next(found, b""))
+
+
+def jump_tables(stream: bytes) -> dict[int, list[int]]:
+    """For every jump through a table the instructions that it leads to, by their numbers.
+
+    The compiler lists them beside the table.
+    """
+    found: dict[int, list[int]] = {}
+    for _, _, code, _, payload in scan(stream)[0]:
+        if code != EIATTR_INDIRECT_BRANCH_TARGETS:
+            continue
+        at = 0
+        while at + INDIRECT_BRANCH.size <= len(payload):
+            branch, kind, _, count = INDIRECT_BRANCH.unpack_from(payload, at)
+            at += INDIRECT_BRANCH.size
+            end = min(at + count * _WORD, len(payload))
+            if kind == INDIRECT_BRANCH_KIND_BRANCH:
+                offsets = payload[at:end]
+                found[branch // SASS_BYTES] = [
+                    int.from_bytes(offsets[place : place + _WORD], "little") // SASS_BYTES
+                    for place in range(0, len(offsets), _WORD)
+                ]
+            at = end
+    return found
 
 
 def _in_layout(layout: Layout, payload: bytes) -> Iterator[tuple[int, bool]]:

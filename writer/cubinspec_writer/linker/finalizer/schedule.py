@@ -46,6 +46,7 @@ from cubinspec_writer.linker.finalizer.barriers import (
 )
 from cubinspec_writer.linker.finalizer.flow import (
     MEANING,
+    NO_TABLES,
     Instruction,
     blocks,
     collectives,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from cubinspec_writer.linker.finalizer.barriers import Assignment
+    from cubinspec_writer.linker.finalizer.flow import Tables
 
 #: Instructions that tell whether code is without optimisation.
 _FIRST_FEW = 4
@@ -76,8 +78,13 @@ _NAMING_STACK = (SASS_STACK_REGISTER, SASS_STACK_REGISTER - 1)
 _, _SECOND_BYTE = SASS_OPCODE_MASK.to_bytes(2, "little")
 
 
-def without_stack_load(code: bytes | bytearray) -> tuple[bytes | None, str]:
+def without_stack_load(
+    code: bytes | bytearray, tables: Tables = NO_TABLES
+) -> tuple[bytes | None, str]:
     """The code of a kernel with new barriers.
+
+    Args:
+        tables: where its jumps through tables lead.
 
     Returns:
         the new code, None if it stays as it is; why it stays although the finalizer changes it.
@@ -85,16 +92,19 @@ def without_stack_load(code: bytes | bytearray) -> tuple[bytes | None, str]:
     loses, doubt = _loses_load(code)
     if not loses:
         return None, doubt
-    return _assigned(decode(code), assign, 1)
+    return _assigned(decode(code, tables), assign, 1)
 
 
-def with_stack_load(code: bytes | bytearray, size: int) -> tuple[bytes | None, str]:
+def with_stack_load(
+    code: bytes | bytearray, size: int, tables: Tables = NO_TABLES
+) -> tuple[bytes | None, str]:
     """The code of a kernel whose stack pointer could be needed, as it does not stay alone.
 
     `ptxas -ewp` knows that nothing needs it, and lets its load set no barrier (rule F19).
 
     Args:
         size: where the kernel ends, and the functions begin that only it calls.
+        tables: where its jumps through tables lead.
 
     Returns:
         the new code, None if it stays as it is; why it stays although the finalizer changes it.
@@ -104,7 +114,7 @@ def with_stack_load(code: bytes | bytearray, size: int) -> tuple[bytes | None, s
     load = Instruction(int.from_bytes(code[:SASS_BYTES], "little"), 0)
     if load.write != SASS_NO_BARRIER or load.read != SASS_NO_BARRIER:
         return None, ""
-    instructions = decode(code[:size])
+    instructions = decode(code[:size], tables)
     after = followers(instructions)
     if _reached(after).isdisjoint(blocks(instructions, after)[1:]):
         return None, ""
@@ -112,18 +122,21 @@ def with_stack_load(code: bytes | bytearray, size: int) -> tuple[bytes | None, s
     return new and new + code[size:], doubt
 
 
-def with_later_ends(code: bytes, added: Collection[int]) -> tuple[bytes | None, str]:
+def with_later_ends(
+    code: bytes, added: Collection[int], tables: Tables = NO_TABLES
+) -> tuple[bytes | None, str]:
     """The code of a function in which instructions in front of EXIT were added.
 
     More time has passed where such a block ends, so it waits for more (rule F20).
 
     Args:
         added: the numbers of these instructions.
+        tables: where jumps through tables lead.
 
     Returns:
         as for `without_stack_load`.
     """
-    instructions = decode(code)
+    instructions = decode(code, tables)
     if _is_unscheduled(instructions):
         return None, ""
     return _assigned(instructions, lambda found: assign_later(found, added), 0)
@@ -166,10 +179,13 @@ def _reached(after: list[list[int]]) -> set[int]:
     return seen
 
 
-def with_new_barriers(code: bytes | bytearray, *, is_final: bool) -> tuple[bytes | None, str]:
+def with_new_barriers(
+    code: bytes | bytearray, tables: Tables = NO_TABLES, *, is_final: bool
+) -> tuple[bytes | None, str]:
     """Code of ptxas before CUDA 13 with the barriers that the finalizer gives it (rule F18).
 
     Args:
+        tables: where jumps through tables lead.
         is_final: whether a load of the stack pointer can be without a barrier.
 
     Returns:
@@ -178,17 +194,19 @@ def with_new_barriers(code: bytes | bytearray, *, is_final: bool) -> tuple[bytes
     if len(code) % SASS_BYTES:
         return None, ""
     try:
-        return _all_new(code, is_final=is_final)
+        return _all_new(code, tables, is_final=is_final)
     except WaitsError as error:
         return None, str(error)
 
 
-def _all_new(code: bytes | bytearray, *, is_final: bool) -> tuple[bytes | None, str]:
+def _all_new(
+    code: bytes | bytearray, tables: Tables, *, is_final: bool
+) -> tuple[bytes | None, str]:
     """What `with_new_barriers` returns for whole instructions."""
     loses, doubt = _loses_load(code) if is_final else (False, "")
     if doubt:
         return None, doubt
-    instructions = decode(code)
+    instructions = decode(code, tables)
     if _is_unscheduled(instructions):
         return None, ""
     doubt = _unclear(instructions) or _changed_otherwise(instructions)
@@ -203,8 +221,8 @@ def _all_new(code: bytes | bytearray, *, is_final: bool) -> tuple[bytes | None, 
     _forget_waits(instructions, assigned)
     new = _with(instructions, assigned)
     # What the new code waits for tells the same lifetimes, so it must lead to the same barriers.
-    again, _ = assign_all(decode(new), loses_first=False)
-    if not again or _with(decode(new), again) != new:
+    again, _ = assign_all(decode(new, tables), loses_first=False)
+    if not again or _with(decode(new, tables), again) != new:
         return None, "the new barriers would lead to others"
     return new, ""
 

@@ -43,7 +43,7 @@ from cubinspec_writer.linker.finalizer.frames import move_frames
 from cubinspec_writer.linker.finalizer.line_tables import move_lines
 from cubinspec_writer.linker.finalizer.moved import MovedPart, UnknownCodeError
 from cubinspec_writer.linker.finalizer.offsets import sass_offsets
-from cubinspec_writer.linker.finalizer.places import move_attributes
+from cubinspec_writer.linker.finalizer.places import attributes_of, jump_tables, move_attributes
 from cubinspec_writer.linker.finalizer.registers import move_places
 from cubinspec_writer.linker.finalizer.schedule import with_later_ends
 from cubinspec_writer.linker.finalizer.stubs import unscheduled
@@ -197,7 +197,8 @@ class _Input:
         self.moved[section.index] = moved
         self._code[section.index] = capsule.index, code
         if self._has_debug and not is_final:
-            sass, doubt = with_later_ends(code.sass, moved.new_numbers())
+            tables = jump_tables(move_attributes(attributes_of(self.sass, section.index), moved))
+            sass, doubt = with_later_ends(code.sass, moved.new_numbers(), tables)
             code.sass = sass or code.sass
             if doubt:
                 untranslated[section.name] = doubt
