@@ -224,7 +224,7 @@ def test_frames_of_another_copy_add_places() -> None:
     linked = entry(4, "0c81800000", "0410000000")
     # The first place holds nothing, the second one an operation, the last one is in front of it.
     other = entry(1, "0410000000", "0420000000", "0a", "04f0ffffff")
-    joined = frames._joined(linked, other, {0x10: 0x10, 0x20: 0x20, 0x30: 0x30})
+    joined = frames._joined(linked, [other], {0x10: 0x10, 0x20: 0x20, 0x30: 0x30})
     assert bytes.fromhex("0c81800000040800000004040000000a0404000000") in joined
 
 

@@ -63,7 +63,6 @@ def test_indices_beyond_16_bits() -> None:
     assert far.index_and_word(0xFEFF, 7) == (0xFEFF, 7)
     assert far.index_and_word(SHN_COMMON, 7) == (SHN_COMMON, 7)
     assert far.index_and_word(0x10002, 7) == (SHN_XINDEX, 0x10002)
-    assert far.index_and_word(0x10002, SHN_COMMON) == (SHN_COMMON, SHN_COMMON)
 
 
 def test_words_of_symtab_shndx_count_what_was_made() -> None:

@@ -47,14 +47,11 @@ def numbers_when_made(
 def index_and_word(index: int, number: int) -> tuple[int, int]:
     """What `.symtab` and `.symtab_shndx` hold for a symbol of a section.
 
-    The writers take a real section 0xfff2 for common symbols, also one that had this number when
-    the symbol was made.
+    The writers take a real section 0xfff2 for common symbols.
 
     Args:
         number: that of the section when the symbol was made.
     """
-    if number == SHN_COMMON:
-        return number, number
     if index < SHN_LORESERVE or index == SHN_COMMON:
         return index, number
     return SHN_XINDEX, index

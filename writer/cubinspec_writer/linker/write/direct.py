@@ -387,7 +387,9 @@ class _DirectWriter:
         stored = list(range(len(self.sections) + 1))
         words = numbers_when_made(made, indices, len(stored), has_action=job.has_rel_action)
         for index, number in enumerate(words):
-            if index >= SHN_LORESERVE or number == SHN_COMMON:
+            if number == SHN_COMMON:  # nvlink, unlike ptxas, still takes it for common symbols
+                stored[index] = SHN_COMMON
+            elif index >= SHN_LORESERVE:
                 stored[index], words[index] = index_and_word(index, number)
         return stored, words
 
