@@ -19,7 +19,6 @@ from cubinspec.cli.output import (
     SPACE,
     complain,
     for_each_file,
-    heading,
     printable,
     table_text,
     table_width,
@@ -421,13 +420,9 @@ def rows_text(
     first = layout % words
     numbers = [line_of[row] for row in heads]
     names = _all_shown([row[_NAME] for row in rows], mangled)
-    if paths is None and width is None:  # all texts of numbers are of one length
-        front = heading(f"{first}{SPACE}{head[-1]}")
-        text = "\n".join([front, *map(SPACE.join, zip(numbers, names, strict=True)), ""])
-    else:
-        rest = [names] if paths is None else [paths, names]
-        head = (first, *head[len(words) :])
-        text = table_text(head, [numbers, *rest], _left(head), width)
+    rest = [names] if paths is None else [paths, names]
+    head = (first, *head[len(words) :])
+    text = table_text(head, [numbers, *rest], _left(head), width)
     if any(row[_UNKNOWN] for row in distinct):
         text += _reasons_text(rows, mangled, width)
     return text

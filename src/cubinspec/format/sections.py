@@ -169,7 +169,7 @@ def mercury_name(final: str) -> str | None:
         if final == new or (new.endswith(".") and final.startswith(new)):
             return old + final[len(new) :]
     for prefix in (".rela", ".rel"):
-        if final.startswith(prefix + _BANK):
+        if final.startswith(prefix + BANK):
             inner = mercury_name(final[len(prefix) :])
             return None if inner is None else prefix + inner
     return None
@@ -183,7 +183,8 @@ def sass_twin(mercury: str) -> str:
 
 # ---------------------------------------------------------------- names
 
-_BANK: Final = ".nv.constant"
+#: What names of constant banks begin with.
+BANK: Final = ".nv.constant"
 #: What a name of the form ``<prefix>.<function>`` starts with: a half, then relocations, each of
 #: which may be missing, then one of these, where ``.nv.constant`` has a number.
 _HALVES: Final[tuple[str, ...]] = (MERCURY_PREFIX, CAPSULE_PREFIX)
@@ -221,10 +222,10 @@ def function_prefix(name: str) -> str:
     for beginning in _OF_FUNCTIONS:
         if name.startswith(beginning, at):
             end = at + len(beginning)
-    if name.startswith(_BANK, at):
-        bank, dot, _ = name[at + len(_BANK) :].partition(".")
+    if name.startswith(BANK, at):
+        bank, dot, _ = name[at + len(BANK) :].partition(".")
         if dot and bank.isdecimal():
-            end = at + len(_BANK) + len(bank) + 1
+            end = at + len(BANK) + len(bank) + 1
     return name[:end] if len(name) > end and not name.startswith(NO_FUNCTION, end) else ""
 
 
@@ -306,9 +307,9 @@ def info_target(name: str, sh_type: int) -> str | None:
 
 def bank_owner(name: str) -> str | None:
     """Name of the code that the constant bank ``name`` belongs to; ``None`` for other sections."""
-    if not name.startswith(_BANK) or name.startswith(_BANK + "."):
+    if not name.startswith(BANK) or name.startswith(BANK + "."):
         return None
-    _, dot, function = name.removeprefix(_BANK).partition(".")
+    _, dot, function = name.removeprefix(BANK).partition(".")
     return TEXT + function if dot else None
 
 

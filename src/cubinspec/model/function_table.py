@@ -341,16 +341,10 @@ class FunctionTable:
         body = self.info_bytes(code)
         shape, _ = self.shape_of(code, body)
         get = shape.places.get
-        registers = self._registers.get(symbol_index)
-        barriers = value_at(body, get(EIATTR_NUM_BARRIERS))
-        if barriers is not None:
-            barriers &= _BARRIERS
-        if code:
-            row = self.section_rows[code]
-            if registers is None:
-                registers = registers_of(row[7]) or None
-            if barriers is None:
-                barriers = barriers_of(row[2])
+        stated = value_at(body, get(EIATTR_NUM_BARRIERS))
+        if stated is not None:
+            stated &= _BARRIERS
+        registers, barriers = self._registers_and_barriers(symbol_index, code, stated)
         most = _triple(payload_at(body, get(EIATTR_MAX_THREADS)))
         return (
             registers,
@@ -375,13 +369,7 @@ class FunctionTable:
         Args:
             barriers: where an attribute states them.
         """
-        registers = self._registers.get(symbol_index)
-        if code:
-            row = self.section_rows[code]
-            if registers is None:
-                registers = registers_of(row[7]) or None
-            if barriers is None:
-                barriers = barriers_of(row[2])
+        registers, barriers = self._registers_and_barriers(symbol_index, code, barriers)
         return (
             registers,
             self._frame.get(symbol_index),
@@ -392,6 +380,19 @@ class FunctionTable:
             self.banks.get(code, ()),
             barriers,
         )
+
+    def _registers_and_barriers(
+        self, symbol_index: int, code: int, barriers: int | None
+    ) -> tuple[int | None, int | None]:
+        """As attributes state them, else as the header of the code does."""
+        registers = self._registers.get(symbol_index)
+        if code:
+            row = self.section_rows[code]
+            if registers is None:
+                registers = registers_of(row[7]) or None
+            if barriers is None:
+                barriers = barriers_of(row[2])
+        return registers, barriers
 
 
 def _named_bank(names: bytes, at: int) -> int | None:

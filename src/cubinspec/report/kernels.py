@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cubinspec.format.packing import words
-from cubinspec.model.function import attribute_names
-from cubinspec.model.function_table import exits_in, stack_of
+from cubinspec.model.function import attribute_names, numbers_dict
+from cubinspec.model.function_table import exits_in
 from cubinspec_generated.codes import EIATTR_EXIT_INSTR_OFFSETS
 
 TYPE_CHECKING = False
@@ -92,7 +92,8 @@ class KernelTexts:
         numbers = table.numbers(function.symbol_index, code, stated)
         first = self._numbers.get(numbers)
         if first is None:
-            first = _keep(self._numbers, numbers, _numbers_text(numbers))
+            text = self._encode(numbers_dict(numbers))[1:-1]
+            first = _keep(self._numbers, numbers, text)
         exits = str(words(body[start:stop])).replace(" ", "")
         return (
             f'{front},{first},{middle},"code_size":{function.row[5]},"exit_offsets":{exits},'
@@ -120,21 +121,6 @@ class KernelTexts:
         barriers, text, params = launch
         start, stop = exits_in(body, shape.places.get(EIATTR_EXIT_INSTR_OFFSETS))
         return barriers, start, stop, text, f'"params":{params},"attributes":{attributes}'
-
-
-#: The texts of :func:`cubinspec.model.function.numbers_dict`.
-_NUMBERS = (
-    '"registers":{},"stack":{},"frame_size":{},"min_stack_size":{},"max_stack_size":{},'
-    '"shared":{},"local":{},"constant":{{{}}},"barriers":{}'
-)
-
-
-def _numbers_text(numbers: Numbers) -> str:
-    registers, frame, least, most, shared, local, banks, barriers = numbers
-    constant = ",".join([f'"{bank}":{size}' for bank, size in banks])
-    stack = stack_of(least, frame)
-    values = (registers, stack, frame, least, most, shared, local, constant, barriers)
-    return _NUMBERS.format(*["null" if value is None else value for value in values])
 
 
 def _keep(texts: dict[Key, Text], key: Key, text: Text) -> Text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from _operator import not_
 from itertools import compress
 
-from cubinspec.format.sections import SHNDX, STUB, TEXT, UFT, UFT_REL
+from cubinspec.format.sections import BANK, SHNDX, STUB, TEXT, UFT, UFT_REL
 from cubinspec_generated.codes import (
     ET_EXEC,
     SHN_LORESERVE,
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.emitter.draft import Draft
     from cubinspec_writer.emitter.entries import Entry
     from cubinspec_writer.emitter.symbols import SymbolRow, SymbolRows
-
-#: The names of constant banks begin so.
-_CONSTANTS = ".nv.constant"
 
 
 class Symtab:
@@ -258,7 +255,7 @@ class Symtab:
                 # A name before its section does not count, another section of the name does.
                 # Constants have no names before their sections.
                 is_ahead = name in index_of_name and name not in written
-                if not in_shstrtab or (is_ahead and not name.startswith(_CONSTANTS)):
+                if not in_shstrtab or (is_ahead and not name.startswith(BANK)):
                     continue
             elif entry < 0 or draft.is_deferred(entry):
                 continue

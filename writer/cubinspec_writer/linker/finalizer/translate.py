@@ -39,6 +39,7 @@ from cubinspec_writer.linker.finalizer.fences import (
     may_lose,
     rest_last,
 )
+from cubinspec_writer.linker.finalizer.flow import NO_TABLES, jumps_through_tables
 from cubinspec_writer.linker.finalizer.frames import move_frames
 from cubinspec_writer.linker.finalizer.line_tables import move_lines
 from cubinspec_writer.linker.finalizer.moved import MovedPart, UnknownCodeError
@@ -197,7 +198,10 @@ class _Input:
         self.moved[section.index] = moved
         self._code[section.index] = capsule.index, code
         if self._has_debug and not is_final:
-            tables = jump_tables(move_attributes(attributes_of(self.sass, section.index), moved))
+            tables = NO_TABLES
+            if jumps_through_tables(code.sass):
+                attributes = attributes_of(self.sass, section.index)
+                tables = jump_tables(move_attributes(attributes, moved))
             sass, doubt = with_later_ends(code.sass, moved.new_numbers(), tables)
             code.sass = sass or code.sass
             if doubt:
