@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from referencing import Registry, Resource
 from .emit_json import plain
 from .expand import number
 from .layouts import FIELD_SIZES, FORMAT_CODES
-from .load import DataPath, Table, Tables
+from .load import TABLES, DataPath, Table, Tables
 from .patterns import expand_kinds
 
 KAITAI_ENUM_MAX = 0x7FFFFFFF
@@ -34,7 +35,7 @@ def check(root: Path, tables: Tables) -> list[str]:
     problems: list[str] = []
     sound = True
     for table in tables.values():
-        faults = list(schema_faults(root, table))
+        faults = schema_faults(root, table)
         sound = sound and not faults
         problems += _located(table, faults)
     if not sound:
@@ -54,21 +55,27 @@ def _located(table: Table, faults: Iterable[Fault]) -> list[str]:
 # --- shape --------------------------------------------------------------------------------------
 
 
-def _schema(root: Path, name: str) -> Any:
-    file = root / "ksy" / "tables" / "schema" / name
-    return json.loads(file.read_text(encoding="utf-8"))
+def _schema(root: Path, name: str) -> str:
+    return (root / "ksy" / "tables" / "schema" / name).read_text(encoding="utf-8")
 
 
-def schema_faults(root: Path, table: Table) -> Iterator[Fault]:
+def schema_faults(root: Path, table: Table) -> list[Fault]:
     """Places where a table does not have the shape that its schema asks for."""
+    return _shape_faults(table, _schema(root, f"{table.name}.schema.json"), _schema(root, _COMMON))
+
+
+@lru_cache(maxsize=2 * len(TABLES))
+def _shape_faults(table: Table, schema: str, common: str) -> list[Fault]:
+    """The same; most tables are checked often and change seldom."""
     registry: Registry[Any] = Registry().with_resource(
-        _COMMON, Resource.from_contents(_schema(root, _COMMON))
+        _COMMON, Resource.from_contents(json.loads(common))
     )
-    schema = _schema(root, f"{table.name}.schema.json")
-    validator = jsonschema.Draft202012Validator(schema, registry=registry)
-    for error in validator.iter_errors(plain(table.data)):
-        deepest = jsonschema.exceptions.best_match([error])
-        yield _native(table, deepest.absolute_path), deepest.message
+    validator = jsonschema.Draft202012Validator(json.loads(schema), registry=registry)
+    deepest = map(
+        jsonschema.exceptions.best_match,
+        ([error] for error in validator.iter_errors(plain(table.data))),
+    )
+    return [(_native(table, error.absolute_path), error.message) for error in deepest]
 
 
 def _native(table: Table, path: Iterable[str | int]) -> DataPath:

@@ -41,7 +41,7 @@ class TableError(Exception):
 
 @dataclass(frozen=True)
 class Table:
-    """One loaded table.
+    """One loaded table; two of the same text are equal.
 
     Attributes:
         name: the file name without its ending.
@@ -54,8 +54,8 @@ class Table:
     name: str
     file: Path
     text: str
-    data: dict[str, Any]
-    lines: Mapping[DataPath, int] = field(repr=False)
+    data: dict[str, Any] = field(compare=False)
+    lines: Mapping[DataPath, int] = field(compare=False, repr=False)
 
     @property
     def digest(self) -> str:
@@ -92,13 +92,6 @@ def _record_lines(node: yaml.Node, path: DataPath, file: Path, lines: dict[DataP
             _record_lines(value, place, file, lines)
 
 
-@lru_cache(maxsize=2 * len(TABLES))
-def _compose(text: str) -> yaml.Node | None:
-    """The nodes of a table, which nobody changes; most tables are read often and change seldom."""
-    node: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
-    return node
-
-
 def load_table(root: Path, name: str) -> Table:
     """Reads one table without checking it.
 
@@ -106,9 +99,14 @@ def load_table(root: Path, name: str) -> Table:
         TableError: the file is no YAML mapping, or a key occurs twice.
     """
     file = Path("ksy") / "tables" / f"{name}.yaml"
-    text = (root / file).read_text(encoding="utf-8")
+    return _table(name, file, (root / file).read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=2 * len(TABLES))
+def _table(name: str, file: Path, text: str) -> Table:
+    """A table, which nobody changes; most are read often and change seldom."""
     try:
-        node = _compose(text)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
         data = yaml.SafeLoader("").construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
