@@ -21,7 +21,10 @@ needs_node = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def generated() -> dict[Path, str]:
-    return gen.generate(ROOT)
+    """What is in generated folders; `make check-gen` holds it against what is generated now."""
+    files = [file for folder in gen.OWNED_FOLDERS for file in (ROOT / folder).rglob("*.*")]
+    sources = [file for file in files if file.suffix in (".py", ".js")]
+    return {file.relative_to(ROOT): file.read_text(encoding="utf-8") for file in sources}
 
 
 @needs_node
@@ -30,14 +33,12 @@ def test_the_compiler_is_deterministic() -> None:
     assert runs[0] == runs[1]
 
 
-@needs_node
 def test_every_generated_file_names_its_source(generated: dict[Path, str]) -> None:
     for path, text in generated.items():
         if path.suffix in (".py", ".js"):
             assert "enerated" in text.splitlines()[0], path
 
 
-@needs_node
 def test_python_modules_import_each_other_relatively(generated: dict[Path, str]) -> None:
     names = set(load_specs(ROOT / "ksy"))
     for path, text in generated.items():

@@ -12,6 +12,8 @@ _LAST_CHARACTER = 0x10FFFF
 
 def escaped(text: str) -> str:
     r"""Text in which stray bytes of a name stand as ``\xe9``, control characters as ``\n``."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else _escape(char) for char in text)
 
 
