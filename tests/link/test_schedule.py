@@ -235,6 +235,17 @@ def test_a_block_ends_where_divergent_code_comes_together() -> None:
             {2, 3, 7, 260, 261},
             id="ATOM.E.ADD.BF16x2 RZ, [UR4][R2.64], R7",
         ),
+        pytest.param(0x100B060000000002007385, set(), {2, 3, 6, 7}, id="ST.E.64 [R2], R6"),
+        pytest.param(0x100B000000000002087980, {8, 9}, {2, 3}, id="LD.E.64 R8, [R2]"),
+        pytest.param(0x78E020000000008040A7235, {10, 11}, {4, 5, 8, 9}, id="IADD.64 R10, R4, R8"),
+        pytest.param(
+            0x1800406000000040300758D, set(), {3, 4, 5, 6, 7}, id="ATOMS.CAST.SPIN.64 [R3], R4, R6"
+        ),
+        pytest.param(0x80008050000000007057254, {261}, {261, 263}, id="UFADD UR5, UR7, -UR5"),
+        pytest.param(0xB80000000000002604E07947, set(), {260}, id="BRA.DIV UR4"),
+        pytest.param(0xB83FFFFFFFFFF8047C7958, set(), {260, 261}, id="BRXU UR4"),
+        pytest.param(0x38000000000000000007948, set(), set(), id="WARPSYNC.ALL"),
+        pytest.param(0x3C000000000000000007943, set(), set(), id="CALL.ABS to an address in it"),
     ],
 )
 def test_registers_are_those_that_nvdisasm_names(

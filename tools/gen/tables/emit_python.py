@@ -487,7 +487,7 @@ def _operands(
 ) -> Literal:
     """The operands of one opcode, in the order d, e, a, b, c."""
     found = []
-    for name in sorted(entry, key="deabcfgh".index):
+    for name in sorted(entry, key="deabcfghi".index):
         facts = entry[name] if isinstance(entry[name], dict) else {"registers": entry[name]}
         size = facts.get("size")
         found.append(

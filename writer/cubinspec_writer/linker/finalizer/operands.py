@@ -58,6 +58,7 @@ _SHIFTS = {
     "f": SASS_REGISTER_D_SHIFT,
     "g": SASS_REGISTER_G_SHIFT,
     "h": SASS_REGISTER_H_SHIFT,
+    "i": SASS_REGISTER_C_SHIFT,
 }
 _NUMBER = SASS_REGISTER_D_MASK >> SASS_REGISTER_D_SHIFT
 #: In masks uniform registers stand behind the others.
