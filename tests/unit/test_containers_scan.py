@@ -246,6 +246,14 @@ def test_the_queries_of_the_guide_run(folder: Path, monkeypatch: pytest.MonkeyPa
     assert all(answers[:3])
 
 
+def test_one_image_is_not_counted_as_several(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "k.cubin").write_bytes(cubin())
+    assert main(["scan", str(tmp_path), "--json"]) == 0
+    assert "cubinspec: 1 image with " in capsys.readouterr().err
+
+
 def test_parquet_has_the_documented_columns(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -70,6 +70,10 @@ def _batches(
     return scan(paths, jobs=cores, step=tally.step, relocatable=relocatable)
 
 
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 class _Tally:
     """Counts what comes and reports the faults."""
 
@@ -102,7 +106,9 @@ class _Tally:
     def finish(self) -> int:
         """Say what was found, and in which of the paths nothing was; the exit status."""
         self._progress.clear()
-        summary = f"cubinspec: {self.images} images with {self.kernels} kernels"
+        summary = (
+            f"cubinspec: {_counted(self.images, 'image')} with {_counted(self.kernels, 'kernel')}"
+        )
         if self.faults:
             summary += f"; {self.faults} could not be read"
         print(summary, file=sys.stderr)
