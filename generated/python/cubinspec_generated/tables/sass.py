@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 7d802875da899142) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 0778cd9391dd21d7) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -439,11 +439,11 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x187: (Operand('a', 1, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('c', 1, None, True, (), 0x80000000000000000000000)),
     0x188: (Operand('a', 1, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 1, 1, 2, 4, 8)), False), Operand('c', 1, None, True, (), 0x80000000000000000000000)),
     0x189: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False, (1, 2)), Operand('c', 1, None, False, (1, 4))),
-    0x18a: (Operand('d', 2, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, True)),
+    0x18a: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False), Operand('a', 2, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False), Operand('c', 2, None, True)),
     0x18b: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, False)),
-    0x18c: (Operand('d', 4, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 1, None, True, (), 0x80000000000000000000000)),
-    0x18d: (Operand('d', 4, None, False, (1,)), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, False)),
-    0x18e: (Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, True)),
+    0x18c: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False), Operand('a', 1, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False), Operand('c', 1, None, True, (), 0x80000000000000000000000)),
+    0x18d: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False, (1,)), Operand('a', 1, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False), Operand('c', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False)),
+    0x18e: (Operand('a', 2, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False), Operand('c', 2, None, True)),
     0x18f: (Operand('a', 2, None, False),),
     0x190: (Operand('a', 1, None, False),),
     0x192: (),
@@ -453,12 +453,12 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x19f: (Operand('a', 1, RegisterCount(61, 0xe000000000000000, (1, 4, 2, 2, 3, 3, 4, 4)), False), Operand('b', 2, None, False), Operand('g', 2, None, True, (7,))),
     0x1a1: (Operand('d', 1, None, False), Operand('a', 2, None, False)),
     0x1a2: (Operand('d', 1, None, False), Operand('a', 2, None, False), Operand('b', 1, None, False), Operand('c', 2, None, True)),
-    0x1a3: (Operand('d', 1, None, False), Operand('a', 2, None, False), Operand('b', 1, None, False), Operand('c', 2, None, True)),
+    0x1a3: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 4, 1, 1, 1, 2)), False), Operand('a', 2, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 4, 1, 1, 1, 2)), False), Operand('c', 2, None, True)),
     0x1a4: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 2, 1, 1, 1, 1)), False), Operand('a', 2, None, False), Operand('b', 2, None, True)),
     0x1a5: (Operand('d', 1, RegisterCount(73, 0x1e000000000000000000, (1, 2, 4, 4, 2, 4, 4, 1, 1, 1, 1, 1, 1, 2, 4, 2)), False), Operand('a', 2, None, False), Operand('b', 2, None, True)),
     0x1a6: (Operand('a', 2, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 1, 4, 1, 1, 1, 2)), False), Operand('c', 2, None, True)),
     0x1a7: (Operand('d', 2, None, False, (1, 4)), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, True)),
-    0x1a8: (Operand('d', 2, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False), Operand('c', 2, None, True)),
+    0x1a8: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False), Operand('a', 2, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False), Operand('c', 2, None, True)),
     0x1a9: (Operand('d', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False), Operand('a', 2, None, False), Operand('b', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False), Operand('c', 1, RegisterCount(73, 0xe000000000000000000, (1, 1, 2, 1, 4, 1, 1, 1)), False)),
     0x1aa: (Operand('a', 2, None, False),),
     0x1ab: (),

@@ -31,6 +31,7 @@ from cubinspec_generated.codes_sass import (
     SASS_FMUL2,
     SASS_GUARD_MASK,
     SASS_GUARD_SHIFT,
+    SASS_IS_EXCLUSIVE,
     SASS_LEPC,
     SASS_NO_CONDITION,
     SASS_NO_PREDICATE,
@@ -233,17 +234,23 @@ def blocks(instructions: list[Instruction], after: list[list[int]]) -> list[int]
     """The numbers of instructions that begin a block.
 
     A block also ends in front of a call, behind an EXIT that not all threads take, behind
-    WARPSYNC.COLLECTIVE, and where divergent code comes together.
+    WARPSYNC.COLLECTIVE and WARPSYNC.EXCLUSIVE, and where divergent code comes together.
     """
     heads = {0, *(to for at, found in enumerate(after) for to in found if to != at + 1)}
     heads.update(
         at + 1
         for at in range(len(after) - 1)
-        if after[at] != [at + 1] or instructions[at].opcode in _ENDS_BLOCK
+        if after[at] != [at + 1] or _ends_block(instructions[at])
     )
     heads.update(at for at, one in enumerate(instructions) if one.opcode in CALL)
     heads.update(start + 1 for start in collectives(instructions))
     return sorted(heads)
+
+
+def _ends_block(one: Instruction) -> bool:
+    """Whether a block ends behind an instruction, though code goes on."""
+    is_exclusive = one.opcode == SASS_WARPSYNC_COLLECTIVE and one.word & SASS_IS_EXCLUSIVE
+    return one.opcode in _ENDS_BLOCK or bool(is_exclusive)
 
 
 def collectives(instructions: list[Instruction]) -> dict[int, int]:

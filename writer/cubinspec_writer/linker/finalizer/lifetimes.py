@@ -324,12 +324,15 @@ class Code:
 
     def names(self, life: Lifetime, at: int) -> bool:
         """Whether an instruction has to wait for the registers of a lifetime."""
-        if self._names_all(at):
-            return True
+        return self._names_all(at) or self._names_of((life.at, life.is_result), at)
+
+    def _names_of(self, setter: tuple[int, bool], at: int) -> bool:
+        """Whether an instruction names the registers of what set a barrier."""
+        by, is_result = setter
         written, read = self.registers[at]
-        if life.is_result:
-            return bool(self.registers[life.at][0] & (written | read))
-        return bool(self.registers[life.at][1] & written)
+        if is_result:
+            return bool(self.registers[by][0] & (written | read))
+        return bool(self.registers[by][1] & written)
 
     def _names_all(self, at: int) -> bool:
         """Whether an instruction is a call, a return or ENDCOLLECTIVE, which wait for all."""
@@ -447,6 +450,19 @@ class Code:
         """Whether code behind an instruction goes back to it or in front of it."""
         return self._returns[at] <= at
 
+    def ends_for_others(self, life: Lifetime, end: int) -> bool:
+        """Whether the end of another block waits in the input for others than a lifetime.
+
+        They are set in that block, or are results that it needs. What the first instruction loads,
+        which nothing needs, is over there.
+        """
+        if not life.at or self.last[life.at] == end or self.names(life, end):
+            return False
+        return any(
+            self.last[at] == end or (is_result and self._names_of((at, is_result), end))
+            for at, is_result in self.explained.get((end, life.number), ())
+        )
+
     def explain(self, lives: list[Lifetime]) -> None:
         """Note which lifetimes explain waits that nothing else does.
 
@@ -464,25 +480,16 @@ class Code:
         self,
         life: Lifetime,
         foreign: set[int],
-        loops: Sequence[int] = (),
         stops: Sequence[int] = (),
     ) -> None:
         """Let a lifetime pass instructions; it waits behind them where its registers are named.
 
-        It waits at the end of the first block of a loop, too, if it comes from the round before.
-
         Args:
             foreign: the instructions.
-            loops: sorted heads of loops for which this is done.
             stops: waits behind these instructions, which end it.
         """
         stays = listed(sorted({*life.waits, *stops} - foreign))
-        ends: list[int] = []
-        if not life.is_long:
-            region, _ = self.walk(life.at, stays)
-            heads = region.chosen(loops, life.at)
-            ends = sorted(self.last[head] for head in heads if stays(head) >= self.last[head])
-        behind = without(first_of(listed(ends), self.overtaking(life)), life.there)
+        behind = without(self.overtaking(life), life.there)
         _, reached = self.walk(life.at, first_of(stays, behind))
         life.waits = self.measure(life, reached)
 
@@ -668,7 +675,13 @@ def _pass_foreign(code: Code, lives: list[Lifetime]) -> None:
         if life.is_result and code.has_unknown_users(life):
             continue
         foreign = {
-            at for at in life.waits if at != code.last[at] and _is_foreign(code, life, at, ending)
+            at
+            for at in life.waits
+            if (
+                _is_foreign(code, life, at, ending)
+                if at != code.last[at]
+                else code.ends_for_others(life, at)
+            )
         }
         if foreign:
             code.pass_by(life, foreign)
@@ -785,7 +798,9 @@ def _keep_own_waits(code: Code, life: Lifetime) -> None:
     def own(at: int) -> int:
         for place in range(bisect_left(waits, at), len(waits)):
             stop = waits[place]
-            if stop == code.last[stop] or code.names(life, stop):
+            if code.names(life, stop):
+                return stop
+            if stop == code.last[stop] and not code.ends_for_others(life, stop):
                 return stop
         return NOWHERE
 

@@ -165,6 +165,7 @@ def _part(code: Code, lives: list[Lifetime], given: Given) -> set[tuple[int, int
             at
             for at in life.waits
             if not code.names(life, at)
+            and not (own == life.number and at <= life.at and sets_again(code, life, at))
             and any(
                 given.get(s) != own and (at != code.last[at] or _ends_for(code, s, life, at))
                 for s in code.explained.get((at, life.number), ())
@@ -172,7 +173,7 @@ def _part(code: Code, lives: list[Lifetime], given: Given) -> set[tuple[int, int
         }
         if foreign:
             dropped |= {(at, own) for at in foreign}
-            code.pass_by(life, foreign, code.loops)
+            code.pass_by(life, foreign)
     return dropped
 
 
