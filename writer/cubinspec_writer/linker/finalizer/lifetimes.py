@@ -332,7 +332,8 @@ class Code:
         written, read = self.registers[at]
         if is_result:
             return bool(self.registers[by][0] & (written | read))
-        return bool(self.registers[by][1] & written)
+        result, operands = self.registers[by]
+        return bool(operands & ~result & written)
 
     def _names_all(self, at: int) -> bool:
         """Whether an instruction is a call, a return or ENDCOLLECTIVE, which wait for all."""
@@ -341,6 +342,7 @@ class Code:
     def naming(self, life: Lifetime) -> Stops:
         """Stops at all that `names` a lifetime."""
         written, read = self.registers[life.at]
+        read &= ~written
         places = self._named if life.is_result else self._written
         found = (
             places[register]
@@ -571,7 +573,7 @@ def lifetimes(code: Code, *, is_later: bool = False) -> list[Lifetime]:
             # It is not over, so the end needs it, as a branch needs a predicate.
             life.user = end
             continue
-        if _is_hidden(code, life, end):
+        if _is_hidden(code, life, end) or _outruns(code, life, end, found):
             life.waits = code.measure(life, [end])
         if life.shares and life.is_result and not code.has_unknown_users(life):
             if life.over_at == end:
@@ -717,6 +719,25 @@ def _is_told_pending(code: Code, load: Lifetime, end: int, lives: list[Lifetime]
         code.clock[other.at] + over_after(other) <= ready
         for other in lives
         if other.at <= end and other.number == load.number and other.is_pending_at(end)
+    )
+
+
+def _outruns(code: Code, life: Lifetime, end: int, lives: list[Lifetime]) -> bool:
+    """Whether operands are over at the end of their block, and a result of their number is not.
+
+    That is the result of the same instruction. So the end does not wait in the input.
+    """
+    if life.is_result or life.over_at != end or end in life.input_waits:
+        return False
+    if code.names_nothing(life):
+        return False
+    return any(
+        other.is_result
+        and other.at == life.at
+        and other.number == life.number
+        and other.is_pending_at(end)
+        and not code.has_passed(other, end)
+        for other in lives
     )
 
 
