@@ -606,9 +606,9 @@ def _unknown_before(code: Code, lives: list[Lifetime]) -> str:
     return ""
 
 
-def _places(lives: list[Lifetime]) -> list[tuple[int, bool]]:
+def _places(lives: list[Lifetime]) -> set[tuple[int, bool]]:
     """Where barriers are set and whether for results, whatever numbers they have."""
-    return sorted((life.at, life.is_result) for life in lives)
+    return {(life.at, life.is_result) for life in lives}
 
 
 def _is_unclear(
@@ -616,19 +616,25 @@ def _is_unclear(
 ) -> bool:
     """Whether a result shares a new number with others than that of the input, which hides a wait.
 
-    It hides that of operands of another block.
+    It hides that of operands of another block. With fewer others it hides nothing more, unless all
+    of these operands have its number again.
     """
-    hides = life.user >= 0 and any(
-        not other.is_result
+    hidden = [
+        other
+        for other in old.active[life.number]
+        if not other.is_result
         and code.last[other.at] != code.last[life.at]
         and other.is_pending_at(life.at)
         and life.user in other.input_waits
         and not code.names(other, life.user)
-        for other in old.active[life.number]
-    )
-    if not hides or not new.is_taken(again, number):
+    ]
+    if life.user < 0 or not hidden or not new.is_taken(again, number):
         return False
-    return _places(old.sharing(life, life.number)) != _places(new.sharing(again, number))
+    before = _places(old.sharing(life, life.number))
+    after = _places(new.sharing(again, number))
+    if all(new.given.get((other.at, False)) == number for other in hidden):
+        return before != after
+    return not after <= before
 
 
 def _is_same(life: Lifetime, again: Lifetime, gone: Lifetime, old: _Numbers, new: _Numbers) -> bool:

@@ -588,9 +588,13 @@ def lifetimes(code: Code, *, is_later: bool = False) -> list[Lifetime]:
 def _pass_heads(code: Code, lives: list[Lifetime]) -> None:
     """Let lifetimes pass ends of blocks that begin a loop behind them, where nothing needs them.
 
-    That these ends wait is found when all numbers are known.
+    That these ends wait is found when all numbers are known, but for an EXIT, which waits at once.
     """
-    ends = {code.last[head]: head for head in code.loops}
+    ends = {
+        end: head
+        for head in code.loops
+        if code.instructions[end := code.last[head]].opcode != SASS_EXIT
+    }
     for life in lives:
         if life.user >= 0 or life.is_long or code.names_nothing(life):
             continue
