@@ -168,14 +168,15 @@ def _places(opcode: int, form: int) -> tuple[tuple[int, Operand], ...]:
     found = [(_SHIFTS[o.name], o) for o in operands if o.name in (_RESULT, "a")]
     named = {o.name: o for o in operands}
     b, c = named.get("b"), named.get("c")
+    first, behind = (b, c) if in_c == "c" else (c, b)
     if in_b == "uniform":
-        widest = max((o for o in (b, c) if o is not None), key=_registers, default=None)
-        count = widest.count if widest is not None else None
-        found.append((SASS_REGISTER_B_SHIFT, Operand("b", _registers(widest), count, True)))
+        # What has one operand only has it here, whichever it is.
+        uniform = first or b or c
+        count = uniform.count if uniform is not None else None
+        found.append((SASS_REGISTER_B_SHIFT, Operand("b", _registers(uniform), count, True)))
     elif in_b == "b" and b is not None:
         found.append((SASS_REGISTER_B_SHIFT, b))
-    behind = c if in_c == "c" or c is None else b
-    if behind is not None:
+    if behind is not None and (behind is c or c is not None):
         found.append((SASS_REGISTER_C_SHIFT, behind))
     return tuple(found)
 
