@@ -45,7 +45,7 @@ from cubinspec_writer.linker.finalizer.flow import (
     followers,
     visiting_order,
 )
-from cubinspec_writer.linker.finalizer.operands import registers, writes_predicate
+from cubinspec_writer.linker.finalizer.operands import FIRST_UNIFORM, registers, writes_predicate
 from cubinspec_writer.linker.finalizer.paths import (
     NOWHERE,
     Paths,
@@ -388,6 +388,22 @@ class Code:
         is_read = self.registers[life.at][0] or writes_predicate(instruction)
         return life.is_result and not is_read
 
+    def ends_for_uniform(self, life: Lifetime, end: int) -> bool:
+        """Whether the end of another block waits in the input for a uniform result, not for this.
+
+        It waits for all of those that are pending.
+        """
+        if end != self.last[end] or self.last[life.at] == end or self.names(life, end):
+            return False
+        if life.is_result and self._is_uniform(life.at):
+            return False
+        setters = self.explained.get((end, life.number), ())
+        return any(is_result and self._is_uniform(at) for at, is_result in setters)
+
+    def _is_uniform(self, at: int) -> bool:
+        """Whether the result of an instruction is in uniform registers."""
+        return self.registers[at][0] >= FIRST_UNIFORM
+
     def names_nothing(self, life: Lifetime) -> bool:
         """Whether a lifetime stands for operands of an instruction that has no registers."""
         return not (life.is_result or self.registers[life.at][1])
@@ -673,7 +689,7 @@ class _Ending:
 
 
 def _pass_foreign(code: Code, lives: list[Lifetime]) -> None:
-    """Let lifetimes pass waits inside of blocks that are for what only shares their number."""
+    """Let lifetimes pass waits that are for what only shares their number."""
     ending = _Ending(lives)
     for life in lives:
         if life.user >= 0 or (life.shares and life.is_result) or code.names_nothing(life):
@@ -686,7 +702,7 @@ def _pass_foreign(code: Code, lives: list[Lifetime]) -> None:
             if (
                 _is_foreign(code, life, at, ending)
                 if at != code.last[at]
-                else code.ends_for_others(life, at)
+                else code.ends_for_others(life, at) or code.ends_for_uniform(life, at)
             )
         }
         if foreign:
@@ -825,7 +841,8 @@ def _keep_own_waits(code: Code, life: Lifetime) -> None:
             stop = waits[place]
             if code.names(life, stop):
                 return stop
-            if stop == code.last[stop] and not code.ends_for_others(life, stop):
+            is_end = stop == code.last[stop] and not code.ends_for_others(life, stop)
+            if is_end and not code.ends_for_uniform(life, stop):
                 return stop
         return NOWHERE
 

@@ -63,6 +63,8 @@ _SHIFTS = {
 _NUMBER = SASS_REGISTER_D_MASK >> SASS_REGISTER_D_SHIFT
 #: In masks uniform registers stand behind the others.
 _FIRST_UNIFORM = _NUMBER + 1
+#: The mask of the first of them; a mask with one of them is no smaller.
+FIRST_UNIFORM = 1 << _FIRST_UNIFORM
 
 
 def registers(instruction: Instruction) -> tuple[int, int]:
