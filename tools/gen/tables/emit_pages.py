@@ -647,8 +647,6 @@ def _cycles(entry: Mapping[str, Any]) -> str:
     pairs = {
         "result": "result_after",
         "operands": "read_after",
-        "result at the end of a block": "result_over",
-        "operands at the end of a block": "read_over",
         "next instruction": "least_stall",
     }
     return ", ".join(f"{name} {entry[key]}" for name, key in pairs.items() if key in entry)

@@ -447,8 +447,6 @@ def _sass(table: Table, module: _Module) -> None:
     for key, doc in (
         ("result_after", "Cycles until the result of an instruction is there, by opcode."),
         ("read_after", "Cycles until the operands of an instruction are read, by opcode."),
-        ("result_over", "Cycles from which on the end of a block waits for a result, by opcode."),
-        ("read_over", "Cycles from which on it waits until operands are read, by opcode."),
         ("least_stall", "Cycles until the next instruction may start, at least, if not one."),
     ):
         items = [(_hex(e["opcode"], 3), str(e[key])) for e in opcodes if key in e]

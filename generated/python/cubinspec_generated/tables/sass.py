@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 4517430366578b2b) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 119cb114e7280636) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -527,42 +527,27 @@ RESULT_AFTER: dict[int, int] = {
     0x02b: 2,
     0x03b: 45,
     0x100: 25,
-    0x105: 27,
+    0x105: 15,
     0x108: 17,
-    0x109: 28,
-    0x110: 3,
-    0x119: 44,
+    0x109: 16,
+    0x110: 2,
+    0x119: 32,
+    0x155: 12,
     0x17e: 384,
     0x180: 384,
     0x181: 384,
-    0x182: 60,
+    0x182: 48,
     0x183: 384,
-    0x184: 45,
-    0x189: 36,
+    0x184: 46,
+    0x189: 24,
     0x1a8: 384,
-    0x1ac: 30,
-    0x1c3: 36,
+    0x1ac: 18,
+    0x1c3: 24,
     0x1c4: 14,
 }
 """Cycles until the result of an instruction is there, by opcode."""
 
 READ_AFTER: dict[int, int] = {
-    0x181: 28,
-    0x186: 24,
-    0x189: 20,
-}
-"""Cycles until the operands of an instruction are read, by opcode."""
-
-RESULT_OVER: dict[int, int] = {
-    0x110: 2,
-    0x119: 44,
-    0x155: 12,
-    0x182: 61,
-    0x184: 46,
-}
-"""Cycles from which on the end of a block waits for a result, by opcode."""
-
-READ_OVER: dict[int, int] = {
     0x028: 2,
     0x029: 2,
     0x02b: 2,
@@ -577,7 +562,7 @@ READ_OVER: dict[int, int] = {
     0x1a3: 12,
     0x1a8: 12,
 }
-"""Cycles from which on it waits until operands are read, by opcode."""
+"""Cycles until the operands of an instruction are read, by opcode."""
 
 LEAST_STALL: dict[int, int] = {
     0x035: 2,

@@ -23,7 +23,6 @@ from cubinspec_generated.codes_sass import (
     SASS_EXIT,
     SASS_NO_BARRIER,
     SASS_READ_AFTER,
-    SASS_READ_OVER,
     SASS_RESULT_AFTER,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
@@ -33,9 +32,7 @@ from cubinspec_generated.tables.sass import (
     ORDERED,
     OUTSIDE,
     READ_AFTER,
-    READ_OVER,
     RESULT_AFTER,
-    RESULT_OVER,
     TEXTURE,
     WAITS_FOR_ALL,
 )
@@ -426,12 +423,11 @@ class Code:
         first = self.first[at]
         if first <= life.at:
             return self.clock[life.at] + latency(life)
-        taken = latency(life) if life.is_result else over_after(life)
-        return self.clock[first] + max(0, taken - self._ways.cycles(life.at, first))
+        return self.clock[first] + max(0, latency(life) - self._ways.cycles(life.at, first))
 
     def has_passed(self, life: Lifetime, at: int) -> bool:
         """Whether these are the cycles that the barrier takes."""
-        return not life.outlasts and self.cycles(life, at) >= over_after(life)
+        return not life.outlasts and self.cycles(life, at) >= latency(life)
 
     def measure(self, life: Lifetime, stops: list[int]) -> list[int]:
         """Set how long a barrier is in use if `stops` wait for it; returns those that are reached.
@@ -734,9 +730,9 @@ def _is_told_pending(code: Code, load: Lifetime, end: int, lives: list[Lifetime]
     """
     if code.waits_for(end, load.number) or not load.is_pending_at(end):
         return False
-    ready = over_after(load)
+    ready = latency(load)
     return all(
-        code.clock[other.at] + over_after(other) <= ready
+        code.clock[other.at] + latency(other) <= ready
         for other in lives
         if other.at <= end and other.number == load.number and other.is_pending_at(end)
     )
@@ -806,18 +802,8 @@ def latency(life: Lifetime) -> int:
     return READ_AFTER.get(life.opcode, SASS_READ_AFTER)
 
 
-def over_after(life: Lifetime) -> int:
-    """Cycles from which on the end of its block waits for a lifetime."""
-    if life.is_result:
-        return RESULT_OVER.get(life.opcode) or latency(life)
-    return READ_OVER.get(life.opcode, SASS_READ_OVER)
-
-
 def _let_wait(code: Code, lives: list[Lifetime]) -> None:
-    """Move the clock on where an instruction waits for one of its block that takes longer.
-
-    It counts operands as read when an end of a block does, sooner than the choice of a number.
-    """
+    """Move the clock on where an instruction waits for one of its block that takes longer."""
     waits: dict[int, list[Lifetime]] = {}
     for life in lives:
         end = code.last[life.at]
@@ -827,8 +813,7 @@ def _let_wait(code: Code, lives: list[Lifetime]) -> None:
     late = 0
     for at, cycles in enumerate(code.clock):
         for life in waits.get(at, ()):
-            cycles_taken = latency(life) if life.is_result else over_after(life)
-            late = max(late, code.clock[life.at] + cycles_taken - cycles)
+            late = max(late, code.clock[life.at] + latency(life) - cycles)
         code.clock[at] = cycles + late
 
 
