@@ -150,8 +150,10 @@ def test_code_with_a_barrier_that_does_not_exist_stays() -> None:
 def test_a_wait_that_is_missing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assign = schedule.assign
 
-    def forgets(found: list[flow.Instruction]) -> tuple[list[tuple[int, int, int]], str]:
-        new, doubt = assign(found)
+    def forgets(
+        found: list[flow.Instruction], *, knows_rounds: bool
+    ) -> tuple[list[tuple[int, int, int]], str]:
+        new, doubt = assign(found, knows_rounds=knows_rounds)
         return [(write, read, 0) for write, read, _ in new], doubt
 
     monkeypatch.setattr(schedule, "assign", forgets)

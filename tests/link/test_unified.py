@@ -174,17 +174,21 @@ def test_damaged_rows_and_stubs_are_errors_or_harmless(
         link([bytes(data)], arch=arch, uidx=RIGHT)
 
 
+#: As nvlink 13.0 lays out slots.
+_WIDE = stubs.Slots(2, is_padded=False)
+
+
 def test_a_capsule_of_another_form_is_refused() -> None:
     with pytest.raises(UnsupportedLinkError, match="stub"):
-        stubs.capsule([bytes(22)])
+        stubs.capsule([bytes(22)], _WIDE)
     with pytest.raises(UnsupportedLinkError, match="stub"):
-        stubs.finalized([bytes(64)])
+        stubs.finalized([bytes(64)], _WIDE)
 
 
 def test_symbols_of_stubs_follow_the_code() -> None:
     """Of 12 slots; nvlink 13.0.88 for sm_100."""
     symbols = [Symbol("", STB_LOCAL, STT_FUNC, 0, value=128 * at) for at in range(12)]
-    assert stubs.finalize_symbols(symbols, 0x680) == 0x60
+    assert stubs.finalize_symbols(symbols, 0x680, _WIDE) == 0x60
     assert [hex(symbol.value) for symbol in symbols] == [
         *("0x0", "0x60", "0xc0", "0x120", "0x190", "0x200"),
         *("0x260", "0x2c0", "0x320", "0x390", "0x400", "0x460"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 from tools.linkcases import build, exceptions, outcomes, versions
 from tools.linkcases.outcomes import Outcome
@@ -44,10 +45,19 @@ options; files only.
 
 """
 
+_OWN = """\
+### With inputs of their own
 
-def _versions() -> str:
+`python -m tools.linkcases.versions --own` has the ptxas of each toolkit make the inputs of the
+cases that are PTX and unified indices. From sm_100 on only such links are imitated; other inputs
+are refused by name.
+
+"""
+
+
+def _versions(path: Path) -> str:
     """The columns of the other toolkits, and what is not the same by name."""
-    rows = versions.table()
+    rows = versions.table(path)
     names = sorted({row[0] for row in rows})
     cells = {(version, arch): f"{same} of {links}" for version, arch, links, same, _ in rows}
     lines = ["| target | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
@@ -75,7 +85,9 @@ def render(found: list[Outcome]) -> str:
         names = list(dict.fromkeys(outcome.case for outcome in random))
         parts.append(_SEEDS + _table(random) + "\n" + _exceptions(found, names))
     if versions.TABLE.exists():
-        parts.append(_VERSIONS + _versions())
+        parts.append(_VERSIONS + _versions(versions.TABLE))
+    if versions.OWN_TABLE.exists():
+        parts.append(_OWN + _versions(versions.OWN_TABLE))
     other = _others(found)
     if other:
         parts.append("## Everything else\n\n" + other)

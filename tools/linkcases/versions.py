@@ -1,14 +1,18 @@
 """The linkers of other toolkits on the cases, and this linker with `--toolkit`.
 
     python -m tools.linkcases.versions [--toolkit 13.1,13.4] [--arch 80,90] [--case NAME,...]
-        [--cache DIR] [--store | --keep]
+        [--cache DIR] [--own] [--store | --keep]
 
 Every case is linked by the nvlink of each toolkit (fetched as `tools.oracle.toolchains` says) from
-the inputs that `make link-cases` built, and here. No wheel of CUDA 12 has an nvlink: there
-nvJitLink stands for it, with inputs of the last ptxas up to that version, for the cases that nvlink
-13.0 links, that need no option and no nvcc. `--store` writes `tests/link/versions.tsv`, from which
-docs/link-parity.md has its columns: what is not the same, by name. `--keep` stores the links that
-show rules of other toolkits (`toolkits` in rules.yaml) beside those of nvlink 13.0, as `case@13.4`.
+the inputs that `make link-cases` built, and here. With `--own`, the ptxas of each toolkit makes the
+inputs of the cases that are PTX and unified indices. So it is always from sm_100 on, where an
+nvlink translates the code of older toolkits anew.
+
+No wheel of CUDA 12 has an nvlink: there nvJitLink stands for it, with inputs of the last ptxas up
+to that version, for the cases that nvlink 13.0 links, that need no option and no nvcc. `--store`
+writes `tests/link/versions.tsv` and `versions_own.tsv`, from which docs/link-parity.md has its
+columns: what is not the same, by name. `--keep` stores the links that show rules of other toolkits
+(`toolkits` in rules.yaml) beside those of nvlink 13.0, as `case@13.4`.
 """
 
 from __future__ import annotations
@@ -35,10 +39,14 @@ from tools.linkcases.outcomes import Outcome
 from tools.oracle import toolchains
 
 TABLE = build.ROOT / "tests" / "link" / "versions.tsv"
+#: Links of what the ptxas of the toolkit made.
+OWN_TABLE = TABLE.with_name("versions_own.tsv")
 #: The targets for which other nvlinks are imitated.
 ARCHES = ("75", "80", "86", "89", "90", "90a")
+#: Those for which inputs are always of the ptxas of the toolkit.
+OWN_ARCHES = ("100", "103", "120")
 #: The targets of links that are kept.
-KEPT_ARCHES = ("80", "90")
+KEPT_ARCHES = ("80", "90", "100")
 #: From 13.1 on `-v` tells a number of barriers that nobody set for kernels without any.
 _BARRIERS = re.compile(r"used -?\d+ barriers")
 GARBAGE = "numbers of barriers that nvlink takes from its memory"
@@ -73,17 +81,27 @@ class Job:
 def run(job: Job) -> Outcome:
     """Link with that nvlink and here; compare files, messages and exit statuses."""
     record = json.loads((job.folder / "cmd.json").read_text(encoding="utf-8"))
+    case = build.Case(job.case, job.arch, job.folder, {})
+    return _compare(job.version, job.nvlink, case, job.folder / "inputs", record["argv"][1:])
+
+
+def _compare(
+    version: str, nvlink: Path, case: build.Case, folder: Path, words: list[str]
+) -> Outcome:
+    """Link with an nvlink and here.
+
+    Args:
+        words: those of the command line, `-o` among them.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         output = Path(temporary) / "expected.cubin"
-        words = record["argv"][1:]
         words[words.index("-o") + 1] = str(output)
-        done = oracle.Tool("nvlink", job.version, job.nvlink).run(*words, cwd=job.folder / "inputs")
+        done = oracle.Tool("nvlink", version, nvlink).run(*words, cwd=folder)
         theirs = output.read_bytes() if output.exists() else None
-        ptxas = job.nvlink.with_name("ptxas")
-        words += [f"--toolkit={job.version}", f"--ptxas={ptxas}"]
-        if theirs is not None:
+        words += [f"--toolkit={version}", f"--ptxas={nvlink.with_name('ptxas')}"]
+        if theirs:
             words.append(f"--tkinfo-from={output}")
-        status, messages, ours = link(words, job.folder / "inputs")
+        status, messages, ours = link(words, folder)
     wanted = our_words(done.stdout + done.stderr)
     if _BARRIERS.sub("", messages) != _BARRIERS.sub("", wanted) or status != done.returncode:
         kind, detail = outcomes.DIFFERENT, f"{status}, {messages!r}; {done.returncode}, {wanted!r}"
@@ -97,9 +115,9 @@ def run(job: Job) -> Outcome:
         kind, detail = outcomes.EXCEPTION, GARBAGE
     if done.returncode < 0:
         kind, detail = outcomes.EXCEPTION, "nvlink crashes"
-    if kind == outcomes.DIFFERENT and exceptions.find(job.case, job.arch):
+    if kind == outcomes.DIFFERENT and exceptions.find(case.name, case.arch):
         kind = outcomes.EXCEPTION
-    return Outcome(job.case, job.arch, kind, detail)
+    return Outcome(case.name, case.arch, kind, detail)
 
 
 def library() -> Path:
@@ -119,10 +137,15 @@ def _short(release: str) -> str:
     return release.rpartition(".")[0]
 
 
-def rebuild(case: build.Case, version: str, cache: Path) -> Path | None:
+def rebuild(
+    case: build.Case, version: str, cache: Path, *, with_options: bool = False
+) -> Path | None:
     """The case with inputs of the last ptxas up to a version; None where it has none of its own.
 
     Only PTX of the case itself serves: nvcc writes PTX that older tools do not know.
+
+    Args:
+        with_options: whether cases with options and with unified indices are built, too.
     """
     number = toolkit_number(version) or 0
     fitting = {
@@ -132,13 +155,21 @@ def rebuild(case: build.Case, version: str, cache: Path) -> Path | None:
     }
     label = fitting[max(fitting)]
     folder = cache.with_name("linkcases-older") / label / case.name / case.arch
-    names = [step["out"] for step in case.recipe["inputs"]]
     steps = case.recipe["inputs"]
-    if case.recipe["link"] != names or not all("ptx" in step for step in steps):
+    names = [step["out"] for step in steps]
+    words = case.recipe["link"]
+    if with_options:
+        words = [word for word in words if not word.startswith("-")]
+        names = [name for name in names if name in words]
+        steps = [step for step in steps if "uidx" not in step]
+    if words != names or not steps or not all("ptx" in step for step in steps):
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    for step in steps:
+    for step in case.recipe["inputs"]:
         if (folder / step["out"]).exists():
+            continue
+        if "uidx" in step:
+            shutil.copy(cache / case.name / case.arch / "inputs" / step["out"], folder)
             continue
         arch = step.get("arch", case.arch)
         words = [word.replace("{arch}", arch) for word in step.get("ptxas", [])]
@@ -147,6 +178,15 @@ def rebuild(case: build.Case, version: str, cache: Path) -> Path | None:
             f"-arch=sm_{arch}", "-c", *words, str(path), "-o", str(folder / step["out"])
         )
     return folder if all((folder / name).exists() for name in names) else None
+
+
+def run_own(version: str, nvlink: Path, cache: Path, case: build.Case) -> Outcome | None:
+    """Link inputs of the ptxas of that toolkit; None for a case that has none."""
+    folder = rebuild(case, version, cache, with_options=True)
+    if folder is None:
+        return None
+    target = f"-arch=sm_{case.recipe.get('linkarch', case.arch)}"
+    return _compare(version, nvlink, case, folder, [target, *case.recipe["link"], "-o", "out"])
 
 
 def run_older(version: str, cache: Path, case: build.Case) -> Outcome | None:
@@ -221,7 +261,13 @@ def keep(cache: Path) -> None:
 def _link_kept(version: str, case: build.Case, cache: Path, target: Path) -> bool:
     """Link one case with the linker of a toolkit, into the form of a built case."""
     is_older = version in older()
-    source = rebuild(case, version, cache) if is_older else build.build(case, cache) / "inputs"
+    is_own = case.arch in OWN_ARCHES
+    if is_older and is_own:
+        return False
+    if is_older or is_own:
+        source = rebuild(case, version, cache, with_options=is_own)
+    else:
+        source = build.build(case, cache) / "inputs"
     if source is None:
         return False
     shutil.rmtree(target, ignore_errors=True)
@@ -234,9 +280,12 @@ def _link_kept(version: str, case: build.Case, cache: Path, target: Path) -> boo
         # nvJitLink leaves out the name of the tool.
         said = replace(said, stderr=re.sub("^(?=.)", "nvlink ", said.stderr, flags=re.MULTILINE))
     else:
-        record = json.loads((source.parent / "cmd.json").read_text(encoding="utf-8"))
+        words = [f"-arch=sm_{case.recipe.get('linkarch', case.arch)}", *case.recipe["link"]]
+        if not is_own:
+            record = json.loads((source.parent / "cmd.json").read_text(encoding="utf-8"))
+            words = record["argv"][1:-2]
         # Its numbers of barriers are not kept, as some come from nvlink's memory.
-        words = [word for word in record["argv"][1:-2] if word != "-v"]
+        words = [word for word in words if word != "-v"]
         nvlink = oracle.Tool("nvlink", version, toolchains.path(labels()[version], "nvlink"))
         said = nvlink.run(*words, "-o", output, cwd=target / "inputs")
     (target / "cmd.json").write_text(
@@ -280,10 +329,10 @@ def table_rows(version: str, found: Iterable[Outcome]) -> list[str]:
 
 
 @cache
-def table() -> tuple[tuple[str, str, int, int, tuple[str, ...]], ...]:
-    """The rows of `tests/link/versions.tsv`."""
+def table(path: Path = TABLE) -> tuple[tuple[str, str, int, int, tuple[str, ...]], ...]:
+    """The rows of `tests/link/versions.tsv`, or of the other table."""
     found = []
-    for line in TABLE.read_text(encoding="utf-8").splitlines()[1:]:
+    for line in path.read_text(encoding="utf-8").splitlines()[1:]:
         version, arch, links, same, names = line.split("\t")
         listed = tuple(name for name in names.split(",") if name)
         found.append((version, arch, int(links), int(same), listed))
@@ -298,15 +347,19 @@ def main() -> int:
     parser.add_argument("--case", help="only these cases")
     parser.add_argument("--cache", type=Path, default=build.ROOT / "build" / "linkcases")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--own", action="store_true", help="inputs of the ptxas of each toolkit")
     parser.add_argument("--store", action="store_true")
     parser.add_argument("--keep", action="store_true", help="store the links of rules.yaml")
     options = parser.parse_args()
     if options.keep:
         keep(options.cache)
         return 0
-    arches = options.arch.split(",") if options.arch else ARCHES
+    arches = (*ARCHES, *OWN_ARCHES) if options.own else ARCHES
+    arches = options.arch.split(",") if options.arch else arches
     names = options.case.split(",") if options.case else None
-    versions = options.toolkit.split(",") if options.toolkit else [*older(), *labels(), JIT]
+    versions = [*labels()] if options.own else [*older(), *labels(), JIT]
+    versions = options.toolkit.split(",") if options.toolkit else versions
+    path = OWN_TABLE if options.own else TABLE
     cases = build.find((build.CASES, build.SEEDS), arches, names)
     built = [c for c in cases if (options.cache / c.name / c.arch / "cmd.json").exists()]
     if not built and not set(versions) <= set(older()):
@@ -315,7 +368,11 @@ def main() -> int:
     lines = [_HEAD]
     for version in versions:
         with ProcessPoolExecutor(options.jobs) as pool:
-            if version in older():
+            if options.own:
+                nvlink = toolchains.path(labels()[version], "nvlink")
+                work = partial(run_own, version, nvlink, options.cache)
+                results = pool.map(work, cases, chunksize=8)
+            elif version in older():
                 results = pool.map(partial(run_older, version, options.cache), cases, chunksize=8)
             else:
                 is_jit = version == JIT
@@ -333,9 +390,9 @@ def main() -> int:
         print(version, dict(Counter(outcome.kind for outcome in found)), flush=True)
         lines += table_rows(version, found)
     if options.store:
-        kept = [] if options.toolkit is None else TABLE.read_text(encoding="utf-8").splitlines()[1:]
+        kept = [] if options.toolkit is None else path.read_text(encoding="utf-8").splitlines()[1:]
         lines += [line for line in kept if line.split("\t")[0] not in versions]
-        TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return 0
 
 

@@ -187,7 +187,9 @@ def section_names(
         name = section_names[entry]
         is_mercury = draft.kinds[entry].is_mercury
         is_last = is_mercury and producer.constant0_deferred
-        if producer.names_by_index or is_last or entry in again:
+        if producer.names_by_index:
+            table.add(name)
+        elif is_last or entry in again:
             place = table.append(name)
             if place is not None:
                 repeated[entry] = place

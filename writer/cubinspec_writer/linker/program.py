@@ -8,7 +8,7 @@ from cubinspec.format.attributes import RecordSplitter
 from cubinspec.format.targets import sass_family
 from cubinspec.values import ValueObject, listed
 from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError
-from cubinspec_writer.linker.inputs.accept import target_of, toolkit_for
+from cubinspec_writer.linker.inputs.accept import check_same_toolkit, target_of, toolkit_for
 from cubinspec_writer.linker.inputs.gather import Candidate, Gathered, gather
 from cubinspec_writer.linker.inputs.read import has_mercury, read_half
 from cubinspec_writer.linker.model import Symbol
@@ -153,7 +153,8 @@ def _linked(
     kernels = _kernel_filter(gathered, options)
     family = target_of(options, diagnostics).family
     toolkit = toolkit_for(options, gathered.newest)
-    if family.mercury_half is not None and not all(map(_is_twofold, gathered.candidates)):
+    is_finalized = family.mercury_half is not None
+    if is_finalized and not all(map(_is_twofold, gathered.candidates)):
         family = sass_family()  # rule T8
     candidates = gathered.candidates
     splitter = RecordSplitter()
@@ -161,6 +162,8 @@ def _linked(
     sass = [
         _read(c, splitter, mercury=False) for c in (_used_up(candidates) if is_last else candidates)
     ]
+    if is_finalized:
+        check_same_toolkit(sass, toolkit)
     if any(obj.is_extensible for obj in sass):
         from cubinspec_writer.linker.inputs.extensible import check_extensible
 

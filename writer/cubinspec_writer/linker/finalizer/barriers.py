@@ -381,14 +381,19 @@ class _Chooser:
         return next((wait for wait in other.waits if life.at < wait <= end), -1)
 
 
-def assign(instructions: list[Instruction]) -> tuple[list[Assignment], str]:
+def assign(instructions: list[Instruction], *, knows_rounds: bool) -> tuple[list[Assignment], str]:
     """The barriers of every instruction when the first instruction sets none.
+
+    Args:
+        knows_rounds: whether code may wait for what the round of a loop before has left.
 
     Returns:
         the assignment; why it is not certain to be the finalizer's, empty if it is.
     """
     code = Code(instructions)
     before = lifetimes(code)
+    if not knows_rounds and any(at <= life.at for life in before for at in life.waits):
+        return [], "a barrier is waited for in the next round of a loop"
     return _assigned(code, before[1:], before[0], is_gone=True)
 
 

@@ -50,14 +50,18 @@ from cubinspec_generated.codes_sass import (
     SASS_SHORT_YIELD,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
-    SASS_UNSCHEDULED_STALL,
     SASS_WAIT_MASK,
     SASS_WAIT_SHIFT,
     SASS_WAITABLE_AFTER,
     SASS_YIELDS,
 )
 from cubinspec_generated.tables.sass import BY_FORM, CALL, LEAST_STALL
-from cubinspec_writer.linker.finalizer.flow import MEANING, Instruction, with_barriers
+from cubinspec_writer.linker.finalizer.flow import (
+    MEANING,
+    Instruction,
+    is_unscheduled,
+    with_barriers,
+)
 from cubinspec_writer.linker.finalizer.moved import UnknownCodeError
 from cubinspec_writer.linker.finalizer.operands import has_pairs, predicates
 
@@ -145,7 +149,7 @@ class Ends:
         if end & MEANING & ~_OPERAND != SASS_PLAIN_EXIT & ~_OPERAND:
             raise UnknownCodeError("an EXIT of another kind")
         waits = list(_WAITS[1:] if is_short else _WAITS)
-        if _is_unoptimized(end):
+        if is_unscheduled(end):
             waits[-2:] = _ERRBAR | end & SASS_WAIT_MASK, SASS_PLAIN_CGAERRBAR | end & _CONTROL
         else:
             guard = self._setter(number, _guard(end))
@@ -167,7 +171,7 @@ class Ends:
         words = self._words
         for at in range(first, number):
             words[number] |= words[at] & SASS_WAIT_MASK
-        if not first or _is_unoptimized(words[number]):
+        if not first or is_unscheduled(words[number]):
             return
         before = words[first - 1]
         operand = self._setter(first, _operand(words[number]))
@@ -258,11 +262,6 @@ def _guard(end: int) -> int:
 def _operand(end: int) -> int:
     """The predicate that is its operand."""
     return (end & SASS_EXIT_OPERAND_MASK) >> SASS_EXIT_OPERAND_SHIFT
-
-
-def _is_unoptimized(word: int) -> bool:
-    """Whether an EXIT is of code in which every instruction waits for the one before."""
-    return word & SASS_STALL_MASK == SASS_UNSCHEDULED_STALL << SASS_STALL_SHIFT
 
 
 def _stall(word: int) -> int:

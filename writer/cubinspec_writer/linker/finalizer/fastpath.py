@@ -35,17 +35,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cubinspec.format.targets import Toolkit
     from cubinspec_writer.linker.inputs.rows import InSymbol
     from cubinspec_writer.linker.model import InputObject, Symbol
 
 
-def merged_mask(inputs: Iterable[tuple[InputObject, int | None]], unrestricted: int) -> int:
+def merged_mask(
+    inputs: Iterable[tuple[InputObject, int | None]], unrestricted: int, toolkit: Toolkit
+) -> int:
     """The mask of a linked program.
 
     Args:
         inputs: every input with the mask of its record; None: it has no record (CUDA 12), so that
             its code says it.
         unrestricted: the mask of code that forbids nothing.
+        toolkit: whose nvlink merges them (rule K29).
     """
     found = False
     allowed = unrestricted
@@ -60,7 +64,7 @@ def merged_mask(inputs: Iterable[tuple[InputObject, int | None]], unrestricted: 
         partly = mask is None or len(linked) < len(code)
         if (linked and not partly) or _is_slow(obj, linked, code):
             allowed &= ~FAST_PATH if mask is None else mask
-    return allowed if found else 0
+    return allowed if found or not toolkit.clears_fast_path else 0
 
 
 def _is_slow(obj: InputObject, linked: list[InSymbol], code: list[tuple[InSymbol, Symbol]]) -> bool:

@@ -46,6 +46,7 @@ from cubinspec_generated.codes_sass import (
     SASS_REGISTER_A_MASK,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
+    SASS_WAIT_SHIFT,
     SASS_WARPSYNC_OF_ALL,
     SASS_WARPSYNC_OF_MASK,
     SASS_YIELDS,
@@ -55,7 +56,9 @@ from cubinspec_writer.linker.finalizer import capsules
 from cubinspec_writer.linker.finalizer.ends import Ends, is_end, is_waiting_end
 from cubinspec_writer.linker.finalizer.flow import (
     MEANING,
+    Instruction,
     encode,
+    is_unscheduled,
     with_barriers,
     words_of,
 )
@@ -199,6 +202,8 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
             gone = _superfluous(run, kept)
             if gone:
                 removed.update(item.number + at for at in gone)
+                for at in gone:
+                    _forget(words, item.number + at, item.number + item.count)
                 new[number] = (item.count - len(gone), record)
         if _is_idle_sync(run):
             joined.add(item.number + 1)
@@ -253,6 +258,26 @@ def _superfluous(run: list[int], kept: set[int]) -> list[int]:
             if is_membar and following & MEANING != SASS_MEMBAR_OF_BLOCK:
                 found.append(at)
     return found
+
+
+def _forget(words: list[int], number: int, end: int) -> None:
+    """Let nothing wait for the barrier of an instruction that goes.
+
+    From CUDA 13.1 on a barrier of the block sets one, for which the wider one behind it waits
+    (rule K28).
+
+    Args:
+        number: that of the instruction.
+        end: that of the one behind its run.
+    """
+    gone = Instruction(words[number], number)
+    barriers = {gone.write, gone.read} - {SASS_NO_BARRIER}
+    for barrier in () if is_unscheduled(gone.word) else barriers:
+        wait = 1 << SASS_WAIT_SHIFT + barrier
+        waiting = (at for at in range(number + 1, end) if words[at] & wait)
+        for at in waiting:
+            words[at] &= ~wait
+            break
 
 
 def _is_idle_sync(run: list[int]) -> bool:

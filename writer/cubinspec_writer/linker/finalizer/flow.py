@@ -43,7 +43,9 @@ from cubinspec_generated.codes_sass import (
     SASS_RESULT_PREDICATE_MASK,
     SASS_RESULT_PREDICATE_SHIFT,
     SASS_SCOREBOARD_MASK,
+    SASS_STALL_MASK,
     SASS_STALL_SHIFT,
+    SASS_UNSCHEDULED_STALL,
     SASS_UVIMNMX,
     SASS_WAIT_MASK,
     SASS_WAIT_SHIFT,
@@ -69,6 +71,8 @@ _ENDS = THROUGH_TABLE | {SASS_EXIT}
 _ENDS_BLOCK = ENDS_BLOCK | {SASS_EXIT, SASS_BSYNC}
 #: Bits of an instruction without its guard and without those that say when it runs.
 MEANING = (1 << SASS_STALL_SHIFT) - 1 & ~SASS_GUARD_MASK
+#: Stalls in code without optimisation.
+_UNSCHEDULED = (0, SASS_UNSCHEDULED_STALL << SASS_STALL_SHIFT)
 #: Mask of all barriers.
 ALL_BARRIERS = SASS_WAIT_MASK >> SASS_WAIT_SHIFT
 #: Start and factor of the hash FNV-1a, the bytes it is made of, and the places in a set.
@@ -133,6 +137,14 @@ class Instruction:
     def sets(self, number: int) -> bool:
         """Whether it sets a barrier."""
         return number in (self.read, self.write)
+
+
+def is_unscheduled(word: int) -> bool:
+    """Whether an instruction has a stall that only code without optimisation has.
+
+    Before CUDA 13.3 that is the longest in every instruction, then none (rule K30).
+    """
+    return word & SASS_STALL_MASK in _UNSCHEDULED
 
 
 def _opcode(word: int) -> int:

@@ -193,7 +193,11 @@ def _assign_barriers(job: Job, sass: Sections) -> None:
             found = schedule.with_new_barriers(section.content, tables, is_final=is_final_kernel)
             _set_code(sass, section, owner, *found)
         elif is_final_kernel:
-            found = schedule.without_stack_load(section.content, _jump_tables(section, owner))
+            found = schedule.without_stack_load(
+                section.content,
+                _jump_tables(section, owner),
+                knows_rounds=job.toolkit.knows_rounds,
+            )
             _set_code(sass, section, owner, *found)
 
 

@@ -66,6 +66,8 @@ def keep_lines(
     mercury: MercuryLines | None = None,
     has_mercury: Callable[[int], bool] | None = None,
     winners: dict[int, tuple[dict[int, int], int]] | None = None,
+    *,
+    empty: bytes = b"",
 ) -> Kept | None:
     """Remove the sequences of functions that are not linked; None for a table of another form.
 
@@ -76,6 +78,7 @@ def keep_lines(
         has_mercury: whether a function has the places of that table (rule A4).
         winners: of a replaced copy, where the SASS of the winning copy's Mercury instructions is,
             and the size of its code (rule D9).
+        empty: what a unit has that loses all its sequences.
     """
     units = units_of(data)
     if units is None:
@@ -97,6 +100,8 @@ def keep_lines(
                 kept.put(first, last, writer.sequence(*place))
             else:
                 kept.copy(data, first, last)
+        if len(kept.data) - unit == start - at:
+            kept.data += empty
         size = len(kept.data) - unit - _LENGTH
         kept.data[unit : unit + _LENGTH] = size.to_bytes(_LENGTH, "little")
     return kept
@@ -135,6 +140,8 @@ class _Found(Writer):
         self._call = b""
         #: How many rows more may say nothing new (`_repeat`).
         self._idle = 0
+        #: What stands in front of the end of the next row.
+        self._flags: list[bytes] = []
 
     def sequence(self, at: int, end: int) -> bytes:
         """Write the sequence.
@@ -170,6 +177,7 @@ class _Found(Writer):
             line, call: of the last of them, which count for all.
         """
         marks = sum(row.is_marked for row in rows)
+        self._flags += [flag for row in rows for flag in row.flags]
         news = b"".join(x for kind, x in self._heard.items() if self._said.get(kind) != x)
         self._said |= self._heard
         self._out += news
@@ -224,11 +232,12 @@ class _Found(Writer):
         """Write a row."""
         size = len(self._out)
         if line == self._line and sass != self._place:
-            self._out += self._advanced(sass) + bytes((DW_LNS_COPY,))
+            self._out += b"".join((self._advanced(sass), *self._flags, bytes((DW_LNS_COPY,))))
         else:
             row = Row(0)
-            row.line = line - self._line
+            row.line, row.flags = line - self._line, self._flags
             self._out += self._row(row, sass - self._place)
+        self._flags = []
         self._line, self._place, self._num_rows = line, sass, self._num_rows + 1
         is_special = len(self._out) == size + 1
         if self._idle and not (is_special and self._idle == _IDLE):

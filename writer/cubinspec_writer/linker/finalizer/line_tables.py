@@ -1,9 +1,9 @@
 """Line tables: their sequences, which are kept, and where their rows are after code moved.
 
-`.debug_line` and `.nv_debug_line_sass` consist of units in 32-bit DWARF 2: length, version, length
-of the header, header, line program. A line program has one sequence per function, from the opcode
-that sets its address to the one that ends the sequence. A unit stays even when all its sequences
-are removed (rule D3).
+`.debug_line` and `.nv_debug_line_sass` consist of units in 32-bit DWARF 2 (3 from CUDA 13.5 on):
+length, version, length of the header, header, line program. A line program has one sequence per
+function, from the opcode that sets its address to the one that ends the sequence. A unit stays even
+when all its sequences are removed (rule D3).
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from cubinspec_generated.codes_dwarf import (
     DW_LNS_ADVANCE_PC,
     DW_LNS_CONST_ADD_PC,
     DW_LNS_COPY,
+    DW_LNS_EPILOGUE_BEGIN,
     DW_LNS_EXTENDED_OP,
     DW_LNS_FIXED_ADVANCE_PC,
+    DW_LNS_PROLOGUE_END,
 )
 from cubinspec_generated.codes_sass import SASS_BYTES
 from cubinspec_writer.linker.finalizer.kept import Kept
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
 _LENGTH, _FIXED = 4, 10
 #: Offset of the number of the first special opcode; the operand counts follow.
 _OPCODE_BASE = _FIXED + 4
+#: The end of a sequence.
+END_OF_SEQUENCE = bytes((DW_LNS_EXTENDED_OP, 1, DW_LNE_END_SEQUENCE))
+#: Operations that say something about one row; ptxas writes them from CUDA 13.5 on.
+_FLAGS = (DW_LNS_PROLOGUE_END, DW_LNS_EPILOGUE_BEGIN)
 
 
 def move_lines(data: bytes, moved: Callable[[int], MovedPart | None]) -> Kept:
@@ -89,6 +95,7 @@ class Row:
         start, end: in the table.
         address, line: how far they advance.
         others: operations that neither advance nor end a row.
+        flags: those of them that stand right in front of the end.
         last: the operation that ends the sequence; empty for a row.
         is_address_first: code behind other code first advances its address (rule A5).
         is_marked: it has a mark of Mercury code.
@@ -97,6 +104,7 @@ class Row:
     __slots__ = (
         "address",
         "end",
+        "flags",
         "is_address_first",
         "is_marked",
         "last",
@@ -110,6 +118,7 @@ class Row:
         self.address: int = 0
         self.line: int = 0
         self.others: list[bytes] = []
+        self.flags: list[bytes] = []
         self.last: bytes = b""
         self.is_address_first: bool = False
         self.is_marked: bool = False
@@ -181,7 +190,7 @@ class Writer:
             elif code != DW_LNS_COPY:
                 for _ in range(self._operands[code - 1]):
                     _, at = uleb(data, at)
-                row.others.append(data[first:at])
+                (row.flags if code in _FLAGS else row.others).append(data[first:at])
                 continue
             row.end = at
             yield row
@@ -196,7 +205,8 @@ class Writer:
         line = row.line
         special = line - self._line_base
         if address == SASS_BYTES and 0 <= special < self._range and not row.last:
-            return bytes((self._base + SASS_BYTES // self._step * self._range + special,))
+            code = self._base + SASS_BYTES // self._step * self._range + special
+            return b"".join((*row.flags, bytes((code,))))
         is_still = not address and not row.last
         steps = [
             bytes((DW_LNS_ADVANCE_LINE,)) + sleb_bytes(line) if line or is_still else b"",
@@ -204,7 +214,7 @@ class Writer:
         ]
         if row.is_address_first:
             steps.reverse()
-        return b"".join(steps) + (row.last or bytes((DW_LNS_COPY,)))
+        return b"".join((*steps, *row.flags, row.last or bytes((DW_LNS_COPY,))))
 
 
 class _Mover(Writer):

@@ -14,6 +14,7 @@ check over all paths does not find every wait of the input in the new code. The 
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise, product
 
 from cubinspec_generated.codes_sass import (
@@ -34,7 +35,6 @@ from cubinspec_generated.codes_sass import (
     SASS_STACK_REGISTER,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
-    SASS_UNSCHEDULED_STALL,
     SASS_WAITABLE_AFTER,
 )
 from cubinspec_generated.tables.sass import NAMES, OPERANDS, OUTSIDE
@@ -53,6 +53,7 @@ from cubinspec_writer.linker.finalizer.flow import (
     decode,
     encode,
     followers,
+    is_unscheduled,
     with_barriers,
 )
 from cubinspec_writer.linker.finalizer.lifetimes import Code, WaitsError, set_barriers
@@ -79,12 +80,13 @@ _, _SECOND_BYTE = SASS_OPCODE_MASK.to_bytes(2, "little")
 
 
 def without_stack_load(
-    code: bytes | bytearray, tables: Tables = NO_TABLES
+    code: bytes | bytearray, tables: Tables = NO_TABLES, *, knows_rounds: bool = True
 ) -> tuple[bytes | None, str]:
     """The code of a kernel with new barriers.
 
     Args:
         tables: where its jumps through tables lead.
+        knows_rounds: whether code may wait for what the round of a loop before has left.
 
     Returns:
         the new code, None if it stays as it is; why it stays although the finalizer changes it.
@@ -92,7 +94,7 @@ def without_stack_load(
     loses, doubt = _loses_load(code)
     if not loses:
         return None, doubt
-    return _assigned(decode(code, tables), assign, 1)
+    return _assigned(decode(code, tables), partial(assign, knows_rounds=knows_rounds), 1)
 
 
 def with_stack_load(
@@ -235,11 +237,8 @@ def left_out(instructions: list[Instruction]) -> str:
 
 
 def _is_unscheduled(instructions: list[Instruction]) -> bool:
-    """Whether every instruction takes the longest time, as in code without optimisation."""
-    return all(
-        one.word & SASS_STALL_MASK == SASS_UNSCHEDULED_STALL << SASS_STALL_SHIFT
-        for one in instructions[:_FIRST_FEW]
-    )
+    """Whether code is without optimisation, as its first instructions tell."""
+    return all(is_unscheduled(one.word) for one in instructions[:_FIRST_FEW])
 
 
 def _changed_otherwise(instructions: list[Instruction]) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from cubinspec.format.attributes import raw_record
-from cubinspec.format.sections import final_name
+from cubinspec.format.sections import UFT_REL, final_name
 from cubinspec.format.targets import WRITTEN
 from cubinspec_generated.codes import (
     EIATTR_FRAME_SIZE,
@@ -47,7 +47,7 @@ from cubinspec_writer.linker.finalizer.offsets import sass_offsets
 from cubinspec_writer.linker.finalizer.places import attributes_of, jump_tables, move_attributes
 from cubinspec_writer.linker.finalizer.registers import move_places
 from cubinspec_writer.linker.finalizer.schedule import with_later_ends
-from cubinspec_writer.linker.finalizer.stubs import unscheduled
+from cubinspec_writer.linker.finalizer.stubs import capsule_with_room, unscheduled, with_room
 from cubinspec_writer.linker.inputs.options import debugger_sees
 from cubinspec_writer.linker.library.demands import global_records, word
 from cubinspec_writer.linker.model import FRAMES, LINE_TABLES, REGISTER_TABLE
@@ -56,6 +56,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cubinspec.format.targets import Toolkit
     from cubinspec_writer.linker.finalizer.moved import Moved
     from cubinspec_writer.linker.inputs.rows import InReloc, InSection
     from cubinspec_writer.linker.model import InputObject
@@ -78,10 +79,21 @@ def translate(job: Job, sass: list[InputObject], mercury: list[InputObject]) -> 
             _tell_frames(half, code)
             if not is_final:
                 _refuse_fences(half)
-        _Input(half, code, is_final, has_debug).run(job.untranslated)
+        _Input(half, code, is_final, has_debug, job.toolkit).run(job.untranslated)
+        _give_stubs_room(half, code)
         for section in half.of_type(SHT_CUDA_UFT) if seen else ():
             if section.flags & SHF_EXECINSTR and section.size == SASS_STUB_BYTES:
-                section.data = unscheduled(section.data)
+                section.data = unscheduled(section.data, job.toolkit)
+
+
+def _give_stubs_room(sass: InputObject, mercury: InputObject) -> None:
+    """Let stubs of ptxas 13.1 and later have the form of those of 13.0."""
+    for section in sass.of_type(SHT_CUDA_UFT):
+        if section.flags & SHF_EXECINSTR and section.size == SASS_STUB_BYTES:
+            section.data = with_room(section.data)
+    for section in mercury.of_type(SHT_PROGBITS):
+        if section.flags & SHF_EXECINSTR and section.name.startswith(UFT_REL):
+            section.data = capsule_with_room(section.data)
 
 
 def _tell_frames(sass: InputObject, mercury: InputObject) -> None:
@@ -127,8 +139,14 @@ class _Input:
     """
 
     def __init__(
-        self, sass: InputObject, mercury: InputObject, is_final: bool, has_debug: bool
+        self,
+        sass: InputObject,
+        mercury: InputObject,
+        is_final: bool,
+        has_debug: bool,
+        toolkit: Toolkit,
     ) -> None:
+        self._toolkit = toolkit
         self.sass = sass
         self.mercury = mercury
         self._is_final = is_final
@@ -197,7 +215,8 @@ class _Input:
         code, moved = found
         self.moved[section.index] = moved
         self._code[section.index] = capsule.index, code
-        if self._has_debug and not is_final:
+        wants_later = self._toolkit.waits_behind_exits  # rule K25
+        if self._has_debug and not is_final and wants_later:
             tables = NO_TABLES
             if jumps_through_tables(code.sass):
                 attributes = attributes_of(self.sass, section.index)

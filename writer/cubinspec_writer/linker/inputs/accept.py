@@ -45,11 +45,13 @@ from cubinspec_writer.linker.inputs.sources import is_archive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Final
 
     from cubinspec.reader.elf import Elf
     from cubinspec_writer.linker.diagnostics import Diagnostics, LinkError
     from cubinspec_writer.linker.inputs.options import LinkOptions
+    from cubinspec_writer.linker.model import InputObject
 
 #: Class and byte order of a cubin.
 _CUBIN_IDENTS: Final = (bytes((ELFCLASS32, ELFDATA2LSB)), bytes((ELFCLASS64, ELFDATA2LSB)))
@@ -158,11 +160,11 @@ def newest_input(options: LinkOptions) -> int:
     found = target(options.arch)
     is_twofold = found is not None and found.family.mercury_half is not None
     if options.toolkit is None:
-        return WRITTEN.number if is_twofold else [*known.values()][-1].number
+        return [*known.values()][-1].number
     asked = known.get(options.toolkit)
     if asked is None:
         raise UnsupportedLinkError(f"the nvlink of CUDA {options.toolkit}")
-    if is_twofold and asked is not WRITTEN:
+    if is_twofold and asked.number < WRITTEN.number:
         raise UnsupportedLinkError(f"the nvlink of CUDA {options.toolkit} for {options.arch}")
     if not asked.known_with_options:
         for flag, is_given in _unknown_options(options):
@@ -211,14 +213,34 @@ def check_toolkit(
     made_by = version
     if elf.ident[EI_OSABI] == ELFOSABI_CUDA_V2:
         made_by = _version_in_note(elf)
-    for number in (made_by, version if target.family.capsule else 0):
-        if number > newest:
+    # With a toolkit of its own the input may choose the linker, but with its header it does not.
+    of_header = min(newest, max(made_by, WRITTEN.number))
+    for number, limit in ((made_by, newest), (version if target.family.capsule else 0, of_header)):
+        if number > limit:
             shown = number - (number >> 31 << 32)  # nvlink shows a signed number
-            raise diagnostics.fatal(f"Input file '{name}' newer than toolkit ({shown} vs {newest})")
+            raise diagnostics.fatal(f"Input file '{name}' newer than toolkit ({shown} vs {limit})")
     oldest = target.family.oldest_toolkit
     if made_by < oldest:
         raise too_old(name, target, diagnostics)
     return made_by
+
+
+def check_same_toolkit(objects: Iterable[InputObject], toolkit: Toolkit) -> None:
+    """Refuse inputs of older toolkits where the finalizer is a later one than that of CUDA 13.0.
+
+    It makes other code of theirs, in ways that are not known (rule K25).
+
+    Raises:
+        UnsupportedLinkError: there is one.
+    """
+    if toolkit.number <= WRITTEN.number:
+        return
+    for obj in objects:
+        if obj.toolkit != toolkit.number:
+            major, minor = divmod(obj.toolkit, 10)
+            raise UnsupportedLinkError(
+                f"code of CUDA {major}.{minor} ('{obj.name}') in a link of CUDA {toolkit.version}"
+            )
 
 
 def check_program(made_by: int, toolkit: Toolkit, diagnostics: Diagnostics) -> None:

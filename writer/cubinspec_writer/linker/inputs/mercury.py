@@ -20,6 +20,7 @@ from cubinspec_generated.codes import (
     SHT_CUDA_MERC_CONSTANT_IMAGE_INDICES,
     SHT_CUDA_MERC_PROTOTYPE,
     SHT_CUDA_MERC_RESOLVED_RELA,
+    SHT_CUDA_METADATA,
     SHT_NULL,
     SHT_SYMTAB,
 )
@@ -56,6 +57,11 @@ _SASS_ONLY = (
 
 def mercury_sections(elf: Elf, sections: list[InSection]) -> list[InSection]:
     """The sections of the Mercury half; those of the SASS half alone have the type NULL."""
+    of_half = [s.sh_type for s in sections if s.flags & SHF_CUDA_MERCURY]
+    if SHT_CUDA_METADATA in of_half:  # from CUDA 13.4 on
+        for section in sections:
+            if section.sh_type == SHT_CUDA_METADATA and not section.flags & SHF_CUDA_MERCURY:
+                section.sh_type = SHT_NULL
     return _point_at_capsules(elf, [_as_mercury(elf, section) for section in sections])
 
 

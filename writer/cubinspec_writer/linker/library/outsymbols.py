@@ -173,7 +173,8 @@ def symbol_fields(job: Job, shared: SharedMemory, symbol: Symbol) -> tuple[int, 
         kind = _reserved_kind(job, symbol)
         if kind == STT_OBJECT and symbol.is_defined:
             kind = STT_CUDA_OBJECT
-        return symbol.bind << 4 | kind, other, value
+        bind = STB_LOCAL if is_hidden(job, symbol) else symbol.bind
+        return bind << 4 | kind, other, value
     if not job.options.relocatable:
         if kind in (STT_OBJECT, STT_CUDA_OBJECT):
             # A symbol in no memory space of CUDA, as its section is of an unknown kind (rule E1).
@@ -193,11 +194,19 @@ def symbol_fields(job: Job, shared: SharedMemory, symbol: Symbol) -> tuple[int, 
             kept = job.family.reserved_shared if job.family.capsule else job.reserved_shared
             is_again = symbol in shared.again and not job.family.capsule
             value += 2 * kept if is_again else kept  # rule W14
-            if section is not None and section.owner and job.toolkit.hides_moved_shared:
-                return STB_LOCAL << 4 | kind, other, value  # rule K8
+            if is_hidden(job, symbol):
+                return STB_LOCAL << 4 | kind, other, value
     if symbol.kind in (STT_OBJECT, STT_CUDA_OBJECT) and not symbol.is_defined and not symbol.space:
         kind = _reserved_kind(job, symbol)
     return symbol.bind << 4 | kind, other, value
+
+
+def is_hidden(job: Job, symbol: Symbol) -> bool:
+    """Whether a shared variable is local, as it lies in the memory of a kernel (rule K8)."""
+    if job.options.relocatable or symbol.space != STO_CUDA_SHARED:
+        return False
+    section = symbol.section
+    return section is not None and section.owner is not None and job.toolkit.hides_moved_shared
 
 
 def is_lost(symbol: Symbol) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from cubinspec_generated.codes_sass import SASS_STUB_BYTES
 from cubinspec_generated.columns import CLEARING
 from cubinspec_writer.linker.diagnostics import PAST_END, UnsupportedLinkError
-from cubinspec_writer.linker.finalizer.stubs import MERCURY_SLOT
+from cubinspec_writer.linker.finalizer.stubs import slots_of
 from cubinspec_writer.linker.model import (
     FRAMES,
     UDT,
@@ -99,7 +99,11 @@ def _arrange_functions(
             raise _no_room(row.symbol, offset, table)
         slots[offset] = row.stub
         row.offset = row.stub.value = offset
-    scale = MERCURY_SLOT if job.family.keeps_symbols else SASS_STUB_BYTES
+    scale = SASS_STUB_BYTES
+    if job.family.keeps_symbols:
+        scale = slots_of(job).mercury_bytes
+    elif job.family.capsule:
+        scale = slots_of(job).sass_bytes
     for is_rela in (False, True):
         relocs = relocations.sections.get((table, is_rela))
         if relocs is not None:
@@ -129,15 +133,16 @@ def _fill_table(
     from cubinspec_writer.linker.finalizer.stubs import capsule, finalize_symbols, finalized
 
     code: list[bytes] = []
+    slots = slots_of(job)
     for stub in stubs:
         obj, source = unified.stubs[stub]
         code.append(source.data)
         obj.placed[source.index] = (table, stub.value)
     if job.family.keeps_symbols:
-        table.content = capsule(code)
+        table.content = capsule(code, slots)
     elif job.family.capsule:
-        table.content = finalized(code)
-        length = finalize_symbols(stubs, len(table.content))
+        table.content = finalized(code, slots)
+        length = finalize_symbols(stubs, len(table.content), slots)
         frames = sections.find(FRAMES)
         relocs = relocations.sections.get((frames, True)) if frames is not None else None
         for reloc in relocs.relocs if relocs is not None else ():

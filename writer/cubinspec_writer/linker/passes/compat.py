@@ -97,7 +97,7 @@ def _by_rule(
             return (
                 known
                 if known is None or code != EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE
-                else _fast_path(objects, known)
+                else _fast_path(job, objects, known)
             )
         case "max":
             return max(values, default=0)
@@ -140,7 +140,7 @@ def _encode(code: int, value: int) -> RawRecord:
     return raw_record(_FORMATS[size], code, value)
 
 
-def _fast_path(objects: list[InputObject], unrestricted: int) -> int:
+def _fast_path(job: Job, objects: list[InputObject], unrestricted: int) -> int:
     """What the finalizer may do fast: bits that all linked code allows."""
     from cubinspec_writer.linker.finalizer.fastpath import merged_mask  # from sm_100 on only
 
@@ -148,4 +148,4 @@ def _fast_path(objects: list[InputObject], unrestricted: int) -> int:
     for obj in objects:
         record = (_records(obj) or {}).get(EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE)
         inputs.append((obj, None if record is None else int.from_bytes(record[4:], "little")))
-    return merged_mask(inputs, unrestricted)
+    return merged_mask(inputs, unrestricted, job.toolkit)

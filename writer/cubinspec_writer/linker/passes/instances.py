@@ -184,8 +184,9 @@ def _start(job: Job, sections: Sections, maker: Maker, kernel: Symbol, arrays: s
     size = _static_size(members)
     if not job.toolkit.aligns_instances:
         return align_up(size, _ALIGN)
-    # Rule K9.
-    place = max([a.alignment for a in arrays if a.name == INSTANCE], default=0)
+    # Rules K9, K27.
+    told = [a for a in arrays if a.name == INSTANCE or not debugger_sees(job.options)]
+    place = max([a.alignment for a in told], default=0)
     return max(align_up(size, max(place, _ALIGN)), place if place >= _ALIGN else 0)
 
 

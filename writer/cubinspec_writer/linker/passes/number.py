@@ -17,6 +17,7 @@ from cubinspec_writer.linker.library.outsymbols import (
     deferred_sections,
     has_symbol,
     is_dropped,
+    is_hidden,
     is_ordinary,
 )
 from cubinspec_writer.linker.model import OutSection, Symbol
@@ -81,7 +82,10 @@ def run(
                 numbered.append(entry)
         elif type(entry) is Symbol and (is_ordinary(entry) or not is_dropped(job, shared, entry)):
             numbered.append(entry)
-    numbered += [s for s in symbols.globals if is_ordinary(s) or not is_dropped(job, shared, s)]
+    globals_ = symbols.globals
+    if job.toolkit.names_hidden_first and job.family.capsule:
+        globals_ = sorted(globals_, key=lambda symbol: not is_hidden(job, symbol))
+    numbered += [s for s in globals_ if is_ordinary(s) or not is_dropped(job, shared, s)]
     numbered += [s for s in deferred if has_symbol(job, sections, debug, s)]
     for index, item in enumerate(numbered, 1):
         if type(item) is Symbol:
@@ -91,7 +95,7 @@ def run(
         if item.made_symbol is not None:
             item.made_symbol.index = index
     if job.family.constant0_deferred and not job.family.keeps_symbols:
-        _size_aliases(symbols)
+        _size_aliases(job, symbols)
     symbols.numbered = numbered
     for function in symbols.functions:
         section = function.section
@@ -100,10 +104,11 @@ def run(
             section.info_value = function.index | count
 
 
-def _size_aliases(symbols: Symbols) -> None:
+def _size_aliases(job: Job, symbols: Symbols) -> None:
     """The finalizer gives the size of code to the first symbol of its section, too (rule A4).
 
-    Other names have none, also where they were the first ones before.
+    Other names have none, also where they were the first ones before. In CUDA 13.5 none of them has
+    one (rule K33).
     """
     aliases = [
         (alias, owner)
@@ -113,7 +118,8 @@ def _size_aliases(symbols: Symbols) -> None:
     sized: set[Symbol] = set()
     for alias, owner in sorted(aliases, key=_number_of_alias):
         is_first = alias.index < owner.index and owner not in sized
-        alias.size = owner.size if is_first else 0
+        is_sized = is_first and job.toolkit.sizes_aliases
+        alias.size = owner.size if is_sized else 0
         sized.add(owner)
 
 

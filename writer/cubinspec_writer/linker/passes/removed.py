@@ -29,7 +29,8 @@ def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics) -> None:
         LinkError: from sm_100 on, a copy that gave way had relocations (rule M60).
     """
     functions = {symbol for obj in objects for symbol in obj.called.values()}
-    if job.family.keeps_symbols and any(left_relocations(f) for f in functions if f.replaced):
+    ends = job.family.keeps_symbols and job.toolkit.refuses_left_relocations
+    if ends and any(left_relocations(f) for f in functions if f.replaced):
         raise diagnostics.fatal("Internal error: unexpected reloc")
     gone = {f for f in functions if f.is_entry and not f.live}
     if gone and (_names_textures(objects, gone) or _has_two_banks(objects, gone)):

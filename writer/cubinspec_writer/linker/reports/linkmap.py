@@ -152,10 +152,10 @@ class _HalfMap:
                     self.sources.setdefault(place, []).append(source | {"offset": offset + shift})
 
     def _emitted(self) -> list[OutSection]:
-        sections = self.half.sections.all()
-        return [
-            s for s in sections if s.emitted and (self.half is self.main or has_mercury_copy(s))
-        ]
+        emitted = [section for section in self.half.sections.all() if section.emitted]
+        if self.half is self.main:
+            return emitted
+        return [section for section in emitted if has_mercury_copy(self.half.job.toolkit, section)]
 
     def _final_name(self, section: OutSection) -> str:
         if self.half is self.main:

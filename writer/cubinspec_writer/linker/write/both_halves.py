@@ -10,23 +10,40 @@ from __future__ import annotations
 from collections import defaultdict
 
 from cubinspec.format.packing import is_far
-from cubinspec.format.sections import renamed_again
+from cubinspec.format.sections import MERCURY_PREFIX, UNIFIED_ENTRY_TYPES, renamed_again
+from cubinspec_generated.codes import (
+    SHF_CUDA_MERCURY,
+    SHF_EXECINSTR,
+    SHT_CUDA_CONSTANT_B0,
+    SHT_CUDA_CONSTANT_B2,
+    SHT_CUDA_METADATA,
+    SHT_CUDA_UFT_ENTRY,
+    ST_BIND_SHIFT,
+    STB_LOCAL,
+    STT_SECTION,
+)
+from cubinspec_generated.producers import PRODUCERS
 from cubinspec_writer.emitter import model as out
+from cubinspec_writer.emitter.draft import index_order
 from cubinspec_writer.linker.diagnostics import UnsupportedLinkError
 from cubinspec_writer.linker.library.outsymbols import deferred_sections, is_dropped, is_nameless
 from cubinspec_writer.linker.model import OutSection, Symbol
-from cubinspec_writer.linker.write.contents import entered
+from cubinspec_writer.linker.write.contents import (
+    callgraph_bytes,
+    entered,
+    prototype_bytes,
+)
 from cubinspec_writer.linker.write.described import DescribedHalf, bare_name, encoded, signatures
 from cubinspec_writer.linker.write.mercury import MercuryCopies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from cubinspec_writer.emitter import Description
+    from cubinspec_writer.linker.model import InputObject
     from cubinspec_writer.linker.state import LinkState
     from cubinspec_writer.linker.write.described import History
-
-_PRODUCER = "mercury"
 
 
 def write(sass: LinkState, mercury: LinkState) -> bytes:
@@ -36,7 +53,9 @@ def write(sass: LinkState, mercury: LinkState) -> bytes:
         CubinError: the halves do not belong together, or a number does not fit its field.
     """
     half = DescribedHalf(sass)
-    copies = MercuryCopies(half, mercury).sections()
+    toolkit = sass.job.toolkit
+    producer = toolkit.linked[sass.job.family.name]
+    copies = MercuryCopies(half, mercury, producer).sections()
     history = _history(half, mercury, is_large=is_far(len(half.made) + len(copies) + 1))
     history += [
         half.made[section] for section in deferred_sections(sass.job, sass.sections, sass.handles)
@@ -45,10 +64,78 @@ def write(sass: LinkState, mercury: LinkState) -> bytes:
     for section, made in half.made.items():
         if id(made) not in listed:
             raise UnsupportedLinkError(f"section '{section.name}' has no Mercury twin")
-    if sass.job.options.relocatable:
+    if sass.job.options.relocatable and not PRODUCERS[producer].names_by_index:
         _rename_again(half.made.values())
     history += copies
-    return encoded(half.description(history, _PRODUCER))
+    described = half.description(history, producer)
+    if PRODUCERS[producer].names_by_index:  # rule K32
+        if any(made.sh_type == SHT_CUDA_METADATA for made in half.made.values()):
+            raise UnsupportedLinkError(f"metadata in a link of CUDA {toolkit.version}")
+        described.history = [*_named_last(half, history)]
+        kept = [made for made in described.symbols if not isinstance(made, out.Dropped)]
+        hidden = [made for made in kept if made.st_info >> ST_BIND_SHIFT == STB_LOCAL]
+        for symbol in hidden:
+            symbol.in_globals = False
+        described.history += hidden
+        kept = [made for made in kept if made.in_globals is not False]
+        described.symbols = [*kept, *map(out.Dropped, _used_signatures(sass))]
+        _link_entries(described, sass.objects, is_final=not sass.job.options.relocatable)
+    return encoded(described)
+
+
+def _named_last(half: DescribedHalf, history: History) -> Iterator[out.Section | out.Symbol]:
+    """What was made, where names are entered when all is known.
+
+    Symbols of compiler constants have the names of the Mercury half.
+    """
+    types = {id(made): section.sh_type for section, made in half.made.items()}
+    for made in history:
+        if isinstance(made, out.Dropped):
+            continue
+        yield made
+        sh_type = types.get(id(made))
+        if isinstance(made, out.Symbol) or sh_type == SHT_CUDA_CONSTANT_B0:
+            continue
+        if sh_type == SHT_CUDA_CONSTANT_B2 and made.has_symbol and made.made_as is not None:
+            yield out.Symbol(made.made_as, STT_SECTION, section=made)
+            made.has_symbol = False
+        made.made_as = None
+
+
+def _link_entries(described: Description, objects: list[InputObject], *, is_final: bool) -> None:
+    """Let tables of unified functions and data refer to what CUDA 13.5 lets them refer to.
+
+    That is the section whose number was that of the symbol table, counted from the end of the
+    code sections of the inputs up to the first one with such a table.
+    """
+    first = PRODUCERS[described.profile].entry_link
+    creation = described.sections
+    entries = [made for made in creation if made.sh_type in UNIFIED_ENTRY_TYPES]
+    if not entries:
+        return
+    for obj in objects:
+        first += sum(bool(section.flags & SHF_EXECINSTR) for section in obj.sections)
+        if obj.of_types(UNIFIED_ENTRY_TYPES):
+            break
+    order = index_order(PRODUCERS[described.profile], creation)
+    target = creation[order[first - 1]]
+    twin = MERCURY_PREFIX + target.name
+    copy = next((made for made in creation if made.name == twin), target)
+    for made in entries:
+        if not is_final or made.sh_type != SHT_CUDA_UFT_ENTRY:
+            made.link = copy if made.sh_flags & SHF_CUDA_MERCURY else target
+
+
+def _used_signatures(state: LinkState) -> Iterable[str]:
+    """The signatures of calls and of prototypes, in their order."""
+    used: dict[str, int] = {}
+
+    def offset_of(signature: str) -> int:
+        return used.setdefault(signature, 0)
+
+    callgraph_bytes(state.symbols, state.graph, offset_of, state.job.toolkit)
+    prototype_bytes(state.symbols, state.graph, offset_of)
+    return used
 
 
 def _history(half: DescribedHalf, mercury: LinkState, *, is_large: bool) -> History:

@@ -12,10 +12,13 @@ from cubinspec_generated.codes import (
     CALLGRAPH_INDIRECT_CALLS,
     CALLGRAPH_REFERENCES,
     SHF_EXECINSTR,
+    SHT_CUDA_CALLGRAPH,
     SHT_CUDA_CONSTANT,
     SHT_CUDA_GLOBAL,
     SHT_CUDA_GLOBAL_INIT,
     SHT_CUDA_INFO,
+    SHT_CUDA_METADATA,
+    SHT_CUDA_PROTOTYPE,
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_RESOLVED_RELA,
     SHT_CUDA_SHARED,
@@ -229,9 +232,16 @@ _COPIED_TYPES: Final = frozenset(
 )
 
 
-def has_mercury_copy(section: OutSection) -> bool:
+#: Types of sections that later toolkits copy as well (rule K31).
+_COPIED_LATER: Final = (SHT_CUDA_CALLGRAPH, SHT_CUDA_PROTOTYPE, SHT_CUDA_METADATA)
+
+
+def has_mercury_copy(toolkit: Toolkit, section: OutSection) -> bool:
     """Whether a section of the Mercury half is written beside its SASS twin."""
-    return section.sh_type in _COPIED_TYPES or section.sh_type in CONSTANT_BANK_TYPES
+    sh_type = section.sh_type
+    if sh_type in _COPIED_LATER:
+        return toolkit.copies_all
+    return sh_type in _COPIED_TYPES or sh_type in CONSTANT_BANK_TYPES
 
 
 def mercury_copy_name(section: OutSection) -> str:

@@ -18,11 +18,13 @@ from cubinspec_generated.codes import (
     SHT_CUDA_COMPAT_INFO,
     SHT_CUDA_CONSTANT_B2,
     SHT_CUDA_MERC_SYMTAB,
+    SHT_CUDA_METADATA,
     SHT_CUDA_RESERVED_SHARED,
     SHT_CUDA_UFT_ENTRY,
     SHT_STRTAB,
     STT_SECTION,
 )
+from cubinspec_generated.producers import PRODUCERS
 from cubinspec_writer.emitter import bodies
 from cubinspec_writer.emitter import model as out
 from cubinspec_writer.emitter.layout import plan
@@ -59,13 +61,19 @@ class MercuryCopies:
 
     copies: dict[OutSection, Section]
 
-    def __init__(self, sass: DescribedHalf, state: LinkState) -> None:
+    def __init__(self, sass: DescribedHalf, state: LinkState, producer: str) -> None:
+        """Describe them.
+
+        Args:
+            producer: key of ``cubinspec_generated.producers.PRODUCERS``.
+        """
+        self._capsules_last = PRODUCERS[producer].capsules_last
         self.sass = sass
         self.state = state
         self.copies = {
             section: self._copy(section)
             for section in (state.sections.fixed[".nv.info"], *state.sections.made)
-            if section.emitted and has_mercury_copy(section)
+            if section.emitted and has_mercury_copy(state.job.toolkit, section)
         }
 
     def sections(self) -> list[out.Section]:
@@ -78,7 +86,10 @@ class MercuryCopies:
 
         def rank(section: out.Section) -> int:
             return mercury_rank(
-                section.name, section.sh_type, capsules_last=False, has_table=has_table
+                section.name,
+                section.sh_type,
+                capsules_last=self._capsules_last,
+                has_table=has_table,
             )
 
         return sorted(made, key=rank)
@@ -93,8 +104,16 @@ class MercuryCopies:
                     raise UnsupportedLinkError(f"section '{section.name}' without '{owner.name}'")
                 copy.info = copies[owner]
             elif section.flags & SHF_EXECINSTR:
-                function = section.owner
+                function = section.owner or self._first_stub(section)
                 copy.info = function.index if function is not None else section.info_value
+
+    def _first_stub(self, section: OutSection) -> Symbol | None:
+        """The stub of the first slot, to which the table refers from CUDA 13.5 on."""
+        if not self._capsules_last:
+            return None
+        return next(
+            (s for s in self.state.unified.stubs if s.section is section and not s.value), None
+        )
 
     def _copy(self, section: OutSection) -> out.Section:
         sh_type = section.sh_type
@@ -111,7 +130,7 @@ class MercuryCopies:
             SHF_CUDA_MERCURY if is_code else section.flags | SHF_CUDA_MERCURY,
             0,
             section.align,
-            section.entsize,
+            0 if is_code and self._capsules_last else section.entsize,
             has_symbol=False,
             shares=False if self._is_apart(section) else None,
         )
@@ -124,7 +143,7 @@ class MercuryCopies:
 
         Rule F5.
         """
-        if section.sh_type == SHT_CUDA_CONSTANT_B2:
+        if section.sh_type in (SHT_CUDA_CONSTANT_B2, SHT_CUDA_METADATA):
             return True
         twin = self.state.sections.twins.get(section)
         if section.name != _DEBUG_INFO or twin is None:

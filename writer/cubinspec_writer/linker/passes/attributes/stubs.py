@@ -103,5 +103,5 @@ class StubAttributes:
         known = {record[1] for record in (twin or self.section).records}
         own = [record for record in every if record[1] in known]
         # A record that the finalizer adds to all stubs stands there once.
-        added = dict.fromkeys(record for record in every if record[1] not in known)
+        added = dict.fromkeys(record for record in reversed(every) if record[1] not in known)
         self.section.content = b"".join((*own, *taken, _NO_MASK, *added))

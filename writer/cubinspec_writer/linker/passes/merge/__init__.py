@@ -469,7 +469,8 @@ def _defined_symbol(one: OneInput, row: InSymbol, symbol: Symbol) -> None:
     symbol.internal = _is_internal(section, symbol)
     members = one.sections.members.setdefault(section, [])
     members.append(symbol)
-    if one.job.family.capsule and section.sh_type in CONSTANT_BANK_TYPES and section.owner:
+    is_part = one.job.family.capsule and section.sh_type in CONSTANT_BANK_TYPES
+    if is_part and section.owner and one.job.toolkit.renames_parts:
         symbol.name = f".nv.constant.optimizer.{section.owner.name}.{one.num_parts}"
     one.maker.enter(symbol)
 

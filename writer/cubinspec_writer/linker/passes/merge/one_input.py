@@ -445,16 +445,19 @@ def _kept_lines(
         won: as `_winners` gives it.
     """
     from cubinspec_writer.linker.finalizer.kept_lines import MercuryLines, keep_lines
+    from cubinspec_writer.linker.finalizer.line_tables import END_OF_SEQUENCE
 
     def is_behind(index: int) -> bool:
         return one.obj.bound[index] in behind_alias
 
+    is_sass = one.job.family.capsule and not one.job.family.keeps_symbols
+    empty = END_OF_SEQUENCE if is_sass and one.job.toolkit.ends_empty_units else b""
     if not behind_alias and not won:
-        return keep_lines(source.data, starts, is_linked)
+        return keep_lines(source.data, starts, is_linked, empty=empty)
     twin = MERCURY_PREFIX + source.name
     data = next((s.data for s in one.obj.sections if s.name == twin), b"")
     mercury = MercuryLines(data, one.obj.mercury_debug.get(source.name, {}))
-    return keep_lines(source.data, starts, is_linked, mercury, is_behind, won)
+    return keep_lines(source.data, starts, is_linked, mercury, is_behind, won, empty=empty)
 
 
 def _winners(one: OneInput, indexes: Iterable[int]) -> dict[int, tuple[dict[int, int], int]]:
@@ -486,7 +489,7 @@ def _behind_alias(one: OneInput) -> set[Symbol]:
 
     Rule A4.
     """
-    if not one.aliases:
+    if not one.aliases or not one.job.toolkit.sizes_aliases:
         return set()
     order = {symbol: at for at, symbol in enumerate(one.symbols.globals)}
     pairs = [(alias, one.owner.get(row.shndx)) for alias, row in one.aliases]
