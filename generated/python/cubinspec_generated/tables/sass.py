@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 119cb114e7280636) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 958f57151b994847) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -526,7 +526,7 @@ RESULT_AFTER: dict[int, int] = {
     0x029: 2,
     0x02b: 2,
     0x03b: 45,
-    0x100: 25,
+    0x100: 16,
     0x105: 15,
     0x108: 17,
     0x109: 16,
