@@ -204,7 +204,7 @@ def test_a_block_ends_where_divergent_code_comes_together() -> None:
         pytest.param(0xA000000080602007388, set(), {2, 6, 7}, id="STS.64 [R2+8], R6"),
         pytest.param(0xF8010FF00000010040A7291, {266}, {260, 272}, id="ULEA UR10, UR4, UR16"),
         pytest.param(
-            0xC12E1080000000D0200798E, set(), {2, 3, 13, 14, 264, 265}, id="REDG [UR8][R2.64], R13"
+            0xC12E1080000000D0200798E, set(), {2, 3, 13, 264, 265}, id="REDG [UR8][R2.64], R13"
         ),
         pytest.param(0xB72CC, {267}, {0}, id="CREDUX UR11, R0"),
         pytest.param(0x2027607, {2, 3}, {0, 1, 2, 3}, id="SEL.64 R2, R2, R0, P0"),

@@ -25,7 +25,8 @@ _WHEELS = """\
 NVSHMEM's library (`nvidia-nvshmem-cu13`) holds the relocatable cubins of its objects and what
 nvlink (13.0.89 in version 3.4.5, 13.3.82 in 3.8.0) made of them when it was built.
 `python -m tools.linkcases.wheels` links the same inputs here and compares every byte. From sm_100
-on only nvlink 13.0 is imitated. Links of older nvlinks (bitsandbytes) are on
+on inputs of several toolkits are refused by name: 3.8.0 has an object of CUDA 13.0 among those of
+13.3. Links of older nvlinks (bitsandbytes) are on
 [link-parity-real.md](link-parity-real.md).
 
 | wheel | target | inputs | bytes | here | functions | other functions |

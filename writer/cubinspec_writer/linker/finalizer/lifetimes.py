@@ -572,6 +572,7 @@ def lifetimes(code: Code, *, is_later: bool = False) -> list[Lifetime]:
     for life in found:
         _find_user(code, life)
     _let_wait(code, [life for life in found if life.at])
+    results = {life.at: life for life in found if life.is_result}
     for life in found:
         if life.user >= 0 or life.is_long:
             continue
@@ -585,7 +586,7 @@ def lifetimes(code: Code, *, is_later: bool = False) -> list[Lifetime]:
             # It is not over, so the end needs it, as a branch needs a predicate.
             life.user = end
             continue
-        if _is_hidden(code, life, end) or _outruns(code, life, end, found):
+        if _is_hidden(code, life, end) or _outruns(code, life, end, results.get(life.at)):
             life.waits = code.measure(life, [end])
         if life.shares and life.is_result and not code.has_unknown_users(life):
             if life.over_at == end:
@@ -738,23 +739,19 @@ def _is_told_pending(code: Code, load: Lifetime, end: int, lives: list[Lifetime]
     )
 
 
-def _outruns(code: Code, life: Lifetime, end: int, lives: list[Lifetime]) -> bool:
+def _outruns(code: Code, life: Lifetime, end: int, result: Lifetime | None) -> bool:
     """Whether operands are over at the end of their block, and a result of their number is not.
 
-    That is the result of the same instruction. So the end does not wait in the input.
+    So the end does not wait in the input.
+
+    Args:
+        result: that of the same instruction, if it sets a barrier.
     """
     if life.is_result or life.over_at != end or end in life.input_waits:
         return False
-    if code.names_nothing(life):
+    if result is None or result.number != life.number or code.names_nothing(life):
         return False
-    return any(
-        other.is_result
-        and other.at == life.at
-        and other.number == life.number
-        and other.is_pending_at(end)
-        and not code.has_passed(other, end)
-        for other in lives
-    )
+    return result.is_pending_at(end) and not code.has_passed(result, end)
 
 
 def _is_hidden(code: Code, life: Lifetime, end: int) -> bool:

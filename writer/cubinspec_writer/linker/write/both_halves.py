@@ -53,8 +53,7 @@ def write(sass: LinkState, mercury: LinkState) -> bytes:
         CubinError: the halves do not belong together, or a number does not fit its field.
     """
     half = DescribedHalf(sass)
-    toolkit = sass.job.toolkit
-    producer = toolkit.linked[sass.job.family.name]
+    producer = sass.job.toolkit.linked[sass.job.family.name]
     copies = MercuryCopies(half, mercury, producer).sections()
     history = _history(half, mercury, is_large=is_far(len(half.made) + len(copies) + 1))
     history += [
@@ -68,23 +67,34 @@ def write(sass: LinkState, mercury: LinkState) -> bytes:
         _rename_again(half.made.values())
     history += copies
     described = half.description(history, producer)
-    if PRODUCERS[producer].names_by_index:  # rule K32
-        if any(made.sh_type == SHT_CUDA_METADATA for made in half.made.values()):
-            raise UnsupportedLinkError(f"metadata in a link of CUDA {toolkit.version}")
-        described.history = [*_named_last(half, history)]
-        kept = [made for made in described.symbols if not isinstance(made, out.Dropped)]
-        hidden = [made for made in kept if made.st_info >> ST_BIND_SHIFT == STB_LOCAL]
-        for symbol in hidden:
-            symbol.in_globals = False
-        described.history += hidden
-        kept = [made for made in kept if made.in_globals is not False]
-        described.symbols = [*kept, *map(out.Dropped, _used_signatures(sass))]
-        _link_entries(described, sass.objects, is_final=not sass.job.options.relocatable)
+    if PRODUCERS[producer].names_by_index:
+        _name_last(described, half)
     return encoded(described)
 
 
-def _named_last(half: DescribedHalf, history: History) -> Iterator[out.Section | out.Symbol]:
-    """What was made, where names are entered when all is known.
+def _name_last(described: Description, half: DescribedHalf) -> None:
+    """Let names be entered when all is known (rule K32).
+
+    Raises:
+        UnsupportedLinkError: metadata, whose texts have places before.
+    """
+    job = half.state.job
+    if any(made.sh_type == SHT_CUDA_METADATA for made in half.made.values()):
+        raise UnsupportedLinkError(f"metadata in a link of CUDA {job.toolkit.version}")
+    made: History = [*_without_dropped(half, described.history)]
+    symbols = [symbol for symbol in described.symbols if isinstance(symbol, out.Symbol)]
+    for symbol in symbols:
+        if symbol.st_info >> ST_BIND_SHIFT == STB_LOCAL:
+            symbol.in_globals = False
+            made.append(symbol)
+    kept = [symbol for symbol in symbols if symbol.in_globals is not False]
+    described.history = made
+    described.symbols = [*kept, *map(out.Dropped, _used_signatures(half.state))]
+    _link_entries(described, half.state.objects, is_final=not job.options.relocatable)
+
+
+def _without_dropped(half: DescribedHalf, history: History) -> Iterator[out.Section | out.Symbol]:
+    """What was made and is in the file.
 
     Symbols of compiler constants have the names of the Mercury half.
     """
@@ -107,6 +117,9 @@ def _link_entries(described: Description, objects: list[InputObject], *, is_fina
 
     That is the section whose number was that of the symbol table, counted from the end of the
     code sections of the inputs up to the first one with such a table.
+
+    Raises:
+        UnsupportedLinkError: there is no such section.
     """
     first = PRODUCERS[described.profile].entry_link
     creation = described.sections
@@ -118,6 +131,8 @@ def _link_entries(described: Description, objects: list[InputObject], *, is_fina
         if obj.of_types(UNIFIED_ENTRY_TYPES):
             break
     order = index_order(PRODUCERS[described.profile], creation)
+    if first > len(order):
+        raise UnsupportedLinkError("tables of unified data beside more code than sections")
     target = creation[order[first - 1]]
     twin = MERCURY_PREFIX + target.name
     copy = next((made for made in creation if made.name == twin), target)
