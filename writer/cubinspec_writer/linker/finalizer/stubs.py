@@ -84,10 +84,9 @@ def capsule_with_room(stub: bytes) -> bytes:
     """The Mercury code of such a stub."""
     if len(stub) != _CAPSULE.size:
         return stub
-    index, mark, num_items, bits, record, padding = _CAPSULE.unpack(stub)
+    index, mark, num_items, bits, record, _ = _CAPSULE.unpack(stub)
     if (num_items, bits) != (_BARE_ITEMS, _BARE_BITMAP):
         return stub
-    del padding
     return _CAPSULE.pack(
         index, mark, SASS_STUB_ITEMS, SASS_STUB_BITMAP, record, _padding(SASS_STUB_PADDING)
     )
