@@ -199,11 +199,14 @@ class ShapeCache:
                 return found, number
         return None, 0
 
-    def add(self, body: bytes, heads: Iterable[tuple[int, int]], found: Any) -> None:
+    def add(
+        self, body: bytes, heads: Iterable[tuple[int, int]], found: Any, more: bytes = b""
+    ) -> None:
         """Keep what was found out about streams of this shape, if there is room.
 
         Args:
             heads: format and word of each record of ``body``, which is well formed.
+            more: further bits that streams of the shape have alike, as a mask of ``body``.
         """
         size = len(body)
         if size > self.longest:
@@ -217,7 +220,7 @@ class ShapeCache:
         self._count += 1
         short, sized = self._heads
         masks = [sized + bytes(word) if form == EIFMT_SVAL else short for form, word in heads]
-        mask = int.from_bytes(b"".join(masks), "little")
+        mask = int.from_bytes(b"".join(masks), "little") | int.from_bytes(more, "little")
         shapes.append((mask, int.from_bytes(body, "little") & mask, found))
 
 

@@ -384,6 +384,8 @@ def relocation(offset: int, r_type: int, symbol: Symbol, addend: int, serial: in
 
 #: The rows of a section without any, as most are; a test sees to it that nobody adds to it.
 NO_ROWS: Final[list[Any]] = []
+#: Takes attributes of the output apart.
+_SPLITTER: Final = RecordSplitter()
 _WITHOUT_BYTES: Final = frozenset(
     (SHT_NOBITS, SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED)
 )
@@ -406,6 +408,7 @@ class OutSection:
     """
 
     __slots__ = (
+        "_records",
         "align",
         "barriers",
         "content",
@@ -421,7 +424,6 @@ class OutSection:
         "name",
         "nobits_size",
         "owner",
-        "records",
         "relocs",
         "reserved",
         "sh_type",
@@ -456,7 +458,7 @@ class OutSection:
         self.info_section: OutSection | None = None
         self.info_value: int = 0
         self.relocs: list[Reloc] = NO_ROWS
-        self.records: list[RawRecord] = NO_ROWS
+        self._records: list[RawRecord] | None = NO_ROWS
         self.emitted: bool = emitted
         self.index: int = 0
         self.is_nobits: bool = sh_type in _WITHOUT_BYTES
@@ -471,6 +473,35 @@ class OutSection:
                 symbol.index = self.symbol_index
             self.made_symbol = symbol
         return symbol
+
+    @property
+    def records(self) -> list[RawRecord]:
+        """Attributes, to be changed; what is done to them is in the contents when they are joined.
+
+        They are taken apart when somebody asks for one: of most nobody does.
+        """
+        found = self._records
+        if found is None:
+            found = self._records = _SPLITTER.split(bytes(self.content))
+        return found
+
+    @records.setter
+    def records(self, records: list[RawRecord]) -> None:
+        self._records = records
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether the contents have the attributes as they are."""
+        return self._records is None
+
+    def hold(self, stream: bytes) -> None:
+        """Take attributes that are not taken apart."""
+        self.content, self._records = stream, None
+
+    def join(self) -> None:
+        """Write the attributes into the contents."""
+        if self._records is not None:
+            self.content = b"".join(self._records)
 
     @property
     def data(self) -> bytearray:

@@ -467,19 +467,22 @@ def symbol_number(symbol: Symbol) -> int:
 
 
 def renumbered(obj: InputObject, record: RawRecord) -> RawRecord | None:
-    """A record with the number that its symbol has in the output; None: the record goes.
-
-    Only the bank of parameters may be named by its section (rule G1).
-    """
-    number = word(record, 0)
-    if number >= len(obj.symbols):
-        new = 0
-    elif record[1] == EIATTR_PARAM_CBANK and obj.symbols[number].kind == STT_SECTION:
-        place = obj.place(obj.symbols[number].shndx)
-        new = place[0].symbol_index if place is not None and place[0].has_symbol else 0
-    else:
-        symbol = obj.bound[number]
-        new = symbol.index if symbol is not None else 0
+    """A record with the number that its symbol has in the output; None: the record goes."""
+    new = new_number(obj, record[1], word(record, 0))
     if not new and record[1] not in PARAMETERS:
         return None
     return record[:4] + new.to_bytes(4, "little") + record[8:]
+
+
+def new_number(obj: InputObject, code: int, number: int) -> int:
+    """The number in the output of a symbol that an attribute names; 0: it has none.
+
+    Only the bank of parameters may be named by its section (rule G1).
+    """
+    if number >= len(obj.symbols):
+        return 0
+    if code == EIATTR_PARAM_CBANK and obj.symbols[number].kind == STT_SECTION:
+        place = obj.place(obj.symbols[number].shndx)
+        return place[0].symbol_index if place is not None and place[0].has_symbol else 0
+    symbol = obj.bound[number]
+    return symbol.index if symbol is not None else 0

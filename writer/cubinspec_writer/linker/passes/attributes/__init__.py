@@ -67,19 +67,20 @@ if TYPE_CHECKING:
 
 READS = (
     "attributes.order graph.address_taken graph.calls graph.indirect handles.kernels "
-    "mercury.section.owner mercury.section.records mercury.section.sh_type mercury.sections.made "
-    "mercury.sections.unowned mercury.symbol.name object.bound object.placed section.has_symbol "
-    "section.name section.owner section.symbol_index sections.by_type sections.fixed "
-    "sections.unowned symbol.bind symbol.definition symbol.index symbol.kind symbol.live "
-    "symbol.name symbol.other symbol.section symbols.functions unified.stubs"
+    "mercury.content.attributes mercury.section.owner mercury.section.sh_type "
+    "mercury.sections.made mercury.sections.unowned mercury.symbol.name object.bound "
+    "object.placed section.has_symbol section.name section.owner section.symbol_index "
+    "sections.by_type sections.fixed sections.unowned symbol.bind symbol.definition symbol.index "
+    "symbol.kind symbol.live symbol.name symbol.other symbol.section symbols.functions "
+    "unified.stubs"
 )
 WRITES = (
     "attributes.register_limits attributes.reserving attributes.stated content.attributes "
-    "section.barriers section.emitted section.info_value section.records"
+    "section.barriers section.emitted section.info_value"
 )
 FREEZES = (
     "attributes.register_limits attributes.reserving attributes.stated content.attributes "
-    "section.barriers section.info_value section.records"
+    "section.barriers section.info_value"
 )
 
 

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 
     from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.model import InputObject, OutSection, Symbol
+    from cubinspec_writer.linker.passes.attributes.shapes import Shapes
     from cubinspec_writer.linker.state import (
         Attributes,
         Handles,
@@ -93,6 +94,8 @@ _MERCURY_ONLY: Final = frozenset(
 _ANY_MASK: Final = 0x8000
 
 _NO_SYMBOL: Final = bytes(4)
+#: From so many functions on it is worth loading what handles those at once that are alike.
+_MANY: Final = 64
 #: Bytes of a record without its payload, and with one of two words.
 _HEAD: Final = 4
 _PAIR: Final = 12
@@ -264,35 +267,70 @@ def collect(
         kernels: those that take records over.
     """
     found = sections.by_type.get(SHT_CUDA_INFO, ())
-    collected = Collected({s.owner: s for s in found if s.records and s.owner is not None})
+    collected = Collected(_with_attributes(found))
     codes = mercury_codes(mercury_sections) if mercury_sections is not None else None
-    #: Lists of records of device functions that nothing is decided in (many functions share one):
-    #: the records of the output, and whether one is a mask.
-    settled: dict[int, tuple[list[RawRecord], bool]] = {}
+    shapes: Shapes | None = None
+    if codes is None and len(found) > _MANY:
+        from cubinspec_writer.linker.passes.attributes import shapes as alike  # large links only
+
+        shapes = alike.Shapes(attributes, collected, _DECIDED, _OF_PROGRAM)
+    #: Streams of device functions that nothing is decided in, as many have the same: the stream of
+    #: the output, and whether a record is a mask.
+    settled: dict[bytes, tuple[bytes, bool]] = {}
     wanted_kernels = set(reach.kernels())
     for function, section in collected.sections.items():
         is_device = function not in wanted_kernels
-        shared = id(section.records)
-        if is_device and shared in settled:
-            same, has_mask = settled[shared]
-            section.records = same[:]
+        stream = bytes(section.content) if section.is_joined and codes is None else b""
+        if is_device and stream in settled:
+            same, has_mask = settled[stream]
+            section.hold(same)
             if has_mask:
                 collected.masked.add(function)
             continue
+        if not is_device and stream and shapes is not None:
+            found_alike = shapes.done(_input_of(function), function, stream)
+            if found_alike is not None:
+                section.hold(found_alike)
+                continue
+        whole = section.records
         if codes is None:
-            records = section.records[::-1]
+            records = whole[::-1]
         else:
             records, collected.added[function] = split_added(section, function, codes)
             records.reverse()
         done, is_settled = _decide(
             job, attributes, collected, function, records, is_device, kernels
         )
-        if is_settled and is_device and codes is None:
-            settled[shared] = done, function in collected.masked
+        if stream and is_device and is_settled:
+            settled[stream] = b"".join(done), function in collected.masked
+        elif stream and not is_device and shapes is not None:
+            shapes.learn(function, stream, whole, len(done))
         section.records = done
         if function in collected.asked:
             collected.asked[function].reverse()  # as the input has them
     return collected
+
+
+def _with_attributes(sections: Iterable[OutSection]) -> dict[Symbol, OutSection]:
+    """The sections of functions that have attributes; of several the last one is written."""
+    found: dict[Symbol, OutSection] = {}
+    for section in sections:
+        function = section.owner
+        if function is None:
+            continue
+        unwritten: OutSection | None = section
+        if _has_attributes(section):
+            unwritten, found[function] = found.get(function), section
+        if unwritten is not None:
+            unwritten.records, unwritten.content = unwritten.records, b""
+    return found
+
+
+def _has_attributes(section: OutSection) -> bool:
+    content = section.content
+    # What begins with a format has a record, be it cut off.
+    begins = section.is_joined and len(content) >= _HEAD and content[0] > 0
+    return begins or bool(section.records)
 
 
 def _is_told(job: Job, function: Symbol, code: int) -> bool:
@@ -420,7 +458,7 @@ def write_functions(
             section.records += [raw_record(EIFMT_BVAL, code, 0) for code in codes_of_banks]
         if has_counts:
             _add_barriers(job, function, section, demands if function in takers else None)
-        section.content = b"".join(section.records)
+        section.join()
 
 
 def _add_barriers(job: Job, function: Symbol, info: OutSection, demands: Demands | None) -> None:

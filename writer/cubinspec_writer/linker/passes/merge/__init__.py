@@ -124,15 +124,16 @@ READS = (
     "symbol.in_globals symbol.kind symbol.live symbol.other symbol.replaced"
 )
 WRITES = (
-    "attributes.order constants.lost constants.mixed constants.tables content.notes debug.emptied "
-    "debug.first debug.framed debug.num_named names.entries names.kept names.loose names.reserved "
-    "object.placed relocations.listings relocations.num_merged relocations.resolved "
-    "relocations.sections relocations.staged section.align section.content section.emitted "
-    "section.info_section section.info_value section.nobits_size section.records section.relocs "
-    "sections.by_type sections.made sections.members sections.staging sections.strays "
-    "sections.unowned sections.vacated symbol.alignment symbol.entered symbol.internal symbol.name "
-    "symbol.parts symbol.section symbol.value symbols.functions symbols.globals symbols.null_value "
-    "symbols.strong unified.rows unified.stubs"
+    "attributes.order constants.lost constants.mixed constants.tables content.attributes "
+    "content.notes debug.emptied debug.first debug.framed debug.num_named names.entries "
+    "names.kept names.loose names.reserved object.placed relocations.listings "
+    "relocations.num_merged relocations.resolved relocations.sections relocations.staged "
+    "section.align section.content section.emitted section.info_section section.info_value "
+    "section.nobits_size section.relocs sections.by_type sections.made sections.members "
+    "sections.staging sections.strays sections.unowned sections.vacated symbol.alignment "
+    "symbol.entered symbol.internal symbol.name symbol.parts symbol.section symbol.value "
+    "symbols.functions symbols.globals symbols.null_value symbols.strong unified.rows "
+    "unified.stubs"
 )
 FREEZES = (
     "attributes.order constants.lost constants.mixed constants.tables debug.emptied debug.first "
@@ -389,7 +390,7 @@ def _info_section(one: OneInput, source: InSection, owner: Symbol, *, is_new: bo
     else:
         one.attributes.order.pop(owner, None)
     section.info_section = owner.section
-    section.records = one.obj.records(index)
+    section.hold(source.data)
     one.attributes.order[owner] = None
     one.obj.placed[index] = (section, 0)
 
