@@ -245,6 +245,10 @@ def entry() -> NoReturn:
         from cubinspec.cli.bundle import install
 
         install(bundle)
+    elif sys.argv[1:] and not sys.argv[1].startswith("-"):
+        from cubinspec.cli import cached
+
+        cached.install("cubinspec", "cubinspec_writer", "cubinspec_generated")
     _expect_objects(sys.argv[1:])
     try:
         status = main()
