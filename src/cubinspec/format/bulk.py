@@ -41,13 +41,24 @@ def texts(table: bytes, places: list[int]) -> list[str] | None:
     if native is not None:
         found: list[str] | None = native.texts(table, places, LONG_STRING)
         return found
+    if len(table) >= _MOST_BYTES * len(places) or not table.isascii():
+        return None
     # counting all names would take longer than finding a few of them
     sample = min(len(table), _SAMPLE)
     if table.count(0, 0, _SAMPLE) * len(table) >= 2 * len(places) * sample:
-        return None
-    if len(table) >= _MOST_BYTES * len(places) or not table.isascii():
-        return None
+        return _found(table, places)
     return _cut(table, places)
+
+
+def _found(table: bytes, places: list[int]) -> list[str] | None:
+    """The names, each found by itself."""
+    is_inside = table.endswith(b"\0") and 0 <= min(places) <= max(places) < len(table)
+    if not is_inside:
+        return None
+    text = table.decode("ascii")
+    find = text.find
+    names = [text[at : find("\0", at)] for at in places]
+    return names if max(map(len, names)) <= LONG_STRING else None
 
 
 def _cut(table: bytes, places: list[int]) -> list[str] | None:

@@ -5,8 +5,13 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Final
 
     from cubinspec_writer.linker.model import Symbol
+
+
+#: What a function calls that calls nothing; nobody adds to it.
+_NO_CALLEES: Final[list[Symbol]] = []
 
 
 class Graph:
@@ -46,7 +51,7 @@ class Graph:
         signature that it calls indirectly."""
         found = self.callees_of.get(function)
         if found is None:
-            found = self.calls.get(function) or []
+            found = self.calls.get(function) or _NO_CALLEES
             wanted = self.indirect.get(function)
             if wanted:
                 found = found + self._taken(wanted)
@@ -92,12 +97,13 @@ class Graph:
                     work.append(callee)
         return list(seen)
 
-    def components(self, roots: Iterable[Symbol]) -> list[list[Symbol]]:
-        """All functions at and below the roots, callees first.
+    def components(self, roots: Iterable[Symbol]) -> tuple[list[Symbol], list[list[Symbol]]]:
+        """All functions at and below the roots: those that call nothing; all others, callees first.
 
         Functions that call each other in a circle are in one list (Tarjan's strongly connected
         components), so whatever a function takes over from those below it needs one look at each.
         """
+        leaves: list[Symbol] = []
         found: list[list[Symbol]] = []
         number: dict[Symbol, int] = {}
         low: dict[Symbol, int] = {}
@@ -111,9 +117,12 @@ class Graph:
                 for callee in callees:
                     if callee not in number:
                         number[callee] = len(number)
-                        found.append([callee])
+                        leaves.append(callee)
                 number[root] = len(number)
-                found.append([root])
+                if callees:
+                    found.append([root])
+                else:
+                    leaves.append(root)
                 continue
             number[root] = low[root] = len(number)
             open_[root] = None
@@ -125,7 +134,7 @@ class Graph:
                         number[child] = len(number)
                         callees = self.callees(child)
                         if not callees:
-                            found.append([child])
+                            leaves.append(child)
                             continue
                         low[child] = number[child]
                         open_[child] = None
@@ -143,7 +152,7 @@ class Graph:
                         while not members or members[-1] is not node:
                             members.append(open_.popitem()[0])
                         found.append(members)
-        return found
+        return leaves, found
 
 
 class Below:

@@ -77,7 +77,7 @@ class InputObject:
     Attributes:
         named: rows of `symbols` that can be bound.
         functions: those of functions.
-        kinds: the types of symbols among them.
+        kinds, others: the types of symbols among `named`, and all that their `st_other` hold.
         barriers: the number of barriers in the flags of code of older toolkits, by section.
         info: records of attribute sections that were asked for, by section; see `records`.
         is_extensible: `ptxas -ewp` wrote it, which places the shared memory of kernels itself.
@@ -115,6 +115,7 @@ class InputObject:
         "mercury_debug",
         "name",
         "named",
+        "others",
         "placed",
         "pooled",
         "prototypes",
@@ -127,6 +128,7 @@ class InputObject:
     )
     functions: list[InSymbol]
     kinds: set[int]
+    others: set[int]
     named: list[InSymbol]
 
     def __init__(
@@ -145,6 +147,7 @@ class InputObject:
         self.named = named_symbols(symbols, sections)
         self.functions = [row for row in self.named if row.kind == STT_FUNC]
         self.kinds = {row.kind for row in self.named}
+        self.others = {row.other for row in self.named}
         self.strtab: bytes = strtab
         self.relocs: list[InRelocs] = []
         self.barriers: dict[int, int] = {}

@@ -90,7 +90,7 @@ def _has_shared(job: Job, objects: list[InputObject], sections: Sections) -> boo
     if job.options.relocatable:
         return False
     return SHT_CUDA_SHARED in sections.by_type or any(
-        row.other & STO_CUDA_SPACE_MASK == _SHARED_BITS for obj in objects for row in obj.named
+        other & STO_CUDA_SPACE_MASK == _SHARED_BITS for obj in objects for other in obj.others
     )
 
 

@@ -494,8 +494,8 @@ class Reach:
     def kernels(self) -> list[Symbol]:
         """Wanted kernels with code in the output, in registration order; merging is over."""
         if self._kernels is None:
-            functions = self.symbols.functions
-            self._kernels = [f for f in functions if f.section and self.is_wanted(f)]
+            entries = [f for f in self.symbols.functions if f.other & STO_CUDA_ENTRY and f.section]
+            self._kernels = [f for f in entries if self.is_wanted(f)]
         return self._kernels
 
     def below(self) -> Below:

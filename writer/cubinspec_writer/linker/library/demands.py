@@ -62,6 +62,8 @@ FUNCTION_VALUE: Final = Struct("<BBHII")
 #: A row of the global section: attribute code, the symbol that it names, a number, the record.
 GlobalRow = tuple[int, "Symbol | None", int, bytes]
 _LEAST_RECORD: Final = 4
+#: Less than any number that an attribute states.
+_NONE: Final = -1
 #: Bytes of a payload of two words.
 _PAIR_SIZE: Final = 8
 
@@ -153,17 +155,9 @@ class FunctionFacts:
         if others:
             values.keep([number not in others for number in values.numbers])
         self.values[obj] = values
-        registers, frame, stack_limits = self.registers, self.frame, self.stack_limits
-        for code, number, value in zip(values.codes, values.numbers, values.values, strict=True):
-            symbol = linked[number]
-            if symbol is None:
-                continue
-            if code == EIATTR_REGCOUNT:
-                registers[symbol] = value
-            elif code == EIATTR_FRAME_SIZE:
-                frame[symbol] = value
-            elif code == EIATTR_MAX_STACK_SIZE:
-                stack_limits[symbol] = value
+        values.state(EIATTR_REGCOUNT, self.registers)
+        values.state(EIATTR_FRAME_SIZE, self.frame)
+        values.state(EIATTR_MAX_STACK_SIZE, self.stack_limits)
         return True
 
     def _take_rows(self, obj: InputObject, linked: list[Symbol | None]) -> None:
@@ -234,6 +228,15 @@ class FunctionValues:
         self.heads: list[int] = heads
         self.numbers: list[int] = words[::2]
         self.values: list[int] = words[1::2]
+
+    def state(self, code: int, stated: dict[Symbol, int]) -> None:
+        """Put what the records of one attribute say of functions into a dict."""
+        chosen = self.codes.translate(bytes(code) + b"\1" + bytes(255 - code))
+        numbers, values = compress(self.numbers, chosen), compress(self.values, chosen)
+        for number, value in zip(numbers, values, strict=True):
+            symbol = self.linked[number]
+            if symbol is not None:
+                stated[symbol] = value
 
     def keep(self, kept: list[bool]) -> None:
         """Leave all but some records out."""
@@ -313,12 +316,13 @@ class Demands:
         regions: largest stack of regions at or below a function; empty likewise.
     """
 
+    leaves: list[Symbol]
     components: list[list[Symbol]]
     registers: dict[Symbol, int]
 
     def __init__(self, graph: Graph, facts: FunctionFacts, kernels: list[Symbol]) -> None:
         self.graph = graph
-        self.components = graph.components(kernels)
+        self.leaves, self.components = graph.components(kernels)
         self.registers = self.largest(facts.registers)
         self.stacks: dict[Symbol, int | None] = self.deepest(facts.frame, facts.unbounded)
         self.syncs: dict[Symbol, int | None] = (
@@ -334,7 +338,10 @@ class Demands:
         Args:
             unbounded: functions for which it is None, too.
         """
-        stacks: dict[Symbol, int | None] = {}
+        stacks: dict[Symbol, int | None] = {f: frame.get(f, 0) for f in self.leaves}
+        for function in unbounded:
+            if function in stacks:
+                stacks[function] = None
         callees = self.graph.callees_of
         for members in self.components:
             depth: int | None = None
@@ -361,19 +368,19 @@ class Demands:
 
     def largest(self, own: dict[Symbol, int]) -> dict[Symbol, int]:
         """The largest of some values at or below every function; absent where there is none."""
-        found: dict[Symbol, int] = {}
+        found = {function: own[function] for function in self.leaves if function in own}
         callees = self.graph.callees_of
         for members in self.components:
-            largest: int | None = None
+            largest = _NONE
             for function in members:
-                value = own.get(function)
-                if value is not None and (largest is None or value > largest):
+                value = own.get(function, _NONE)
+                if value > largest:
                     largest = value
                 for callee in callees[function]:
-                    value = found.get(callee)
-                    if value is not None and (largest is None or value > largest):
+                    value = found.get(callee, _NONE)
+                    if value > largest:
                         largest = value
-            if largest is not None:
+            if largest > _NONE:
                 for function in members:
                     found[function] = largest
         return found

@@ -78,10 +78,9 @@ def run(
 def _link_flag(objects: list[InputObject]) -> int:
     """The CUDA note names the compatibility records, also those of an input (rule E3)."""
     named = any(
-        row.shndx == section.index
+        section.index in {row.shndx for row in obj.named}
         for obj in objects
         for section in obj.of_type(SHT_CUDA_COMPAT_INFO)
-        for row in obj.named
     )
     return SHF_INFO_LINK if named else 0
 

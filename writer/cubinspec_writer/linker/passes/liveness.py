@@ -9,7 +9,7 @@ L4).
 
 from __future__ import annotations
 
-from cubinspec_generated.codes import SHT_CUDA_UFT_ENTRY, STT_FUNC
+from cubinspec_generated.codes import SHT_CUDA_UFT_ENTRY, STO_CUDA_ENTRY, STT_FUNC
 from cubinspec_writer.linker.library.copies import reference_graph
 
 TYPE_CHECKING = False
@@ -40,7 +40,8 @@ def run(job: Job, objects: list[InputObject], reach: Reach) -> None:
     functions = {symbol for obj in objects for symbol in obj.called.values()}
     edges, held = reference_graph(objects)
     live: set[Symbol] = set()
-    work = [f for f in functions if f.definition is not None and reach.is_wanted(f)]
+    entries = [f for f in functions if f.other & STO_CUDA_ENTRY and f.definition is not None]
+    work = [f for f in entries if reach.is_wanted(f)]
     if job.index is not None or any(obj.of_type(SHT_CUDA_UFT_ENTRY) for obj in objects):
         # Other programs enter through the stubs. With a single kernel nvlink keeps the functions of
         # the stubs, but not what they call (rule U10).

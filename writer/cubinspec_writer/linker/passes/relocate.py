@@ -344,7 +344,9 @@ def _drop_labels(
 
     Below sm_100 `--preserve-relocs` lists it without the label.
     """
-    labels = [reloc for reloc in section.relocs if _is_removed_label(reloc.symbol)]
+    # few symbols have no type
+    untyped = [reloc for reloc in section.relocs if reloc.symbol.kind == STT_NOTYPE]
+    labels = [reloc for reloc in untyped if _is_removed_label(reloc.symbol)]
     if not labels:
         return
     section.relocs = [reloc for reloc in section.relocs if not _is_removed_label(reloc.symbol)]

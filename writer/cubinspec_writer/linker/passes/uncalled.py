@@ -30,7 +30,8 @@ def run(
     functions = dict.fromkeys(f for obj in objects for f in obj.called.values())
     wanted = [f for f in functions if reach.is_wanted(f)]
     entered = entered_stubs(reach, unified)
-    called = {function for part in graph.components((*wanted, *entered)) for function in part}
+    leaves, components = graph.components((*wanted, *entered))
+    called = {*leaves, *(function for part in components for function in part)}
     for function in functions:
         if function in graph.address_taken and function not in called:
             diagnostics.warning(

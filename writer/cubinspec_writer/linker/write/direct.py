@@ -200,9 +200,8 @@ class _DirectWriter:
         self.signatures: dict[str, int] = {}
         self.tables: dict[str, bytes | bytearray] = {}
         asked = {name for name in state.names.loose if name.startswith(_ASKED)}
-        for section in state.sections.made if asked else ():
-            if section.emitted:
-                asked.discard(section.name)
+        if asked:
+            asked.difference_update([s.name for s in state.sections.made if s.emitted])
         self.num_asked = len(asked)
         self._by_name: dict[str, int] = {}
 

@@ -344,7 +344,8 @@ def _values_of(values: FunctionValues, demands: Demands | None, entries: set[Sym
     """
     linked = values.linked
     if demands is not None:
-        if EIATTR_MAX_STACK_SIZE in values.codes or EIATTR_MIN_STACK_SIZE in values.codes:
+        states_unknown = EIATTR_MIN_STACK_SIZE in values.codes and UNKNOWN_STACK in values.values
+        if states_unknown or EIATTR_MAX_STACK_SIZE in values.codes:
             pairs = zip(values.codes, values.values, strict=True)
             values.keep([not _is_replaced(code, value) for code, value in pairs])
         _raise_registers(values, demands, entries)
@@ -368,12 +369,13 @@ def _raise_registers(values: FunctionValues, demands: Demands, entries: set[Symb
     linked, registers = values.linked, demands.registers
     own = {symbol for symbol in linked if symbol is not None and symbol in entries}
     entries -= own
-    for at in range(len(values.codes) - 1, -1, -1):
-        if values.codes[at] == EIATTR_REGCOUNT:
-            symbol = linked[values.numbers[at]]
-            if symbol is not None and symbol in own:
-                own.discard(symbol)
-                values.values[at] = max(registers.get(symbol, 0), values.values[at])
+    at = values.codes.rfind(EIATTR_REGCOUNT)
+    while at >= 0:
+        symbol = linked[values.numbers[at]]
+        if symbol is not None and symbol in own:
+            own.discard(symbol)
+            values.values[at] = max(registers.get(symbol, 0), values.values[at])
+        at = values.codes.rfind(EIATTR_REGCOUNT, 0, at)
 
 
 def _warn(

@@ -299,8 +299,10 @@ def _code(one: OneInput, row: InSymbol, symbol: Symbol, info: dict[int, InSectio
     one.obj.placed[index] = (section, 0)
     # One that an input in front has named is known as a kernel by then (rule L6).
     is_known = is_new and symbol.first is not one.obj
+    if not symbol.other & STO_CUDA_ENTRY:
+        return
     is_kernel = one.reach.is_merged_as_kernel(symbol)
-    if is_kernel or ((by_host or is_known) and symbol.other & STO_CUDA_ENTRY):
+    if is_kernel or by_host or is_known:
         own = info.get(index)
         if own is not None:
             _info_section(one, own, symbol, is_new=is_new)

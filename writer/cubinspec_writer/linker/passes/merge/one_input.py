@@ -196,8 +196,8 @@ def place_section(
             owner = None  # the bank of the program takes it (rule E3)
     section = _known_section(one, source, owner)
     is_bank = sh_type in CONSTANT_BANK_TYPES
-    if section in one.sections.strays and owner is not None:
-        strays = one.sections.strays  # rule W18
+    strays = one.sections.strays
+    if strays and section in strays and owner is not None:  # rule W18
         section = next((p for p in owner.parts if p.name == name and p not in strays), None)
     if section is None:
         # Constants of a device function move into the banks of kernels: no name, no section.
@@ -316,7 +316,9 @@ def _named_part(one: OneInput, source: InSection) -> InSection:
 def _known_section(one: OneInput, source: InSection, owner: Symbol | None) -> OutSection | None:
     """The output section that an input section goes to, if there is one so far."""
     section = one.sections.find(source.name, owner)
-    if section is not None or owner is None or source.name != SHARED + owner.name:
+    if section is not None or owner is None or not source.name.startswith(SHARED):
+        return section
+    if source.name != SHARED + owner.name:
         return section
     return one.maker.shared_section(owner)
 
