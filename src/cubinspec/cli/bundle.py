@@ -49,8 +49,11 @@ class _SourceLoader(SourceFileLoader):
         super().__init__(fullname, path)
         self._code = code
 
-    def get_code(self, fullname: str) -> CodeType:
-        code: CodeType = loads(self._code)
+    def get_code(self, fullname: str) -> CodeType | None:
+        data, self._code = self._code, b""
+        if not data:  # who asks again gets it from the source
+            return super().get_code(fullname)
+        code: CodeType = loads(data)
         _fix_co_filename(code, self.path)
         return code
 

@@ -14,7 +14,6 @@ from cubinspec_generated.codes import SHN_COMMON, SHN_LORESERVE, SHN_XINDEX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Final
 
 #: What relocation types do, for older loaders; executables up to sm_90 have it.
@@ -23,7 +22,7 @@ _INFO: Final = ".nv.info"
 
 
 def numbers_when_made(
-    names: Iterable[str], keys: Iterable[int], count: int, *, has_action: bool
+    names: list[str], keys: list[int], count: int, *, has_action: bool
 ) -> list[int]:
     """The number of each section at the time it was made, by its key; 0: it was not made.
 
@@ -35,7 +34,8 @@ def numbers_when_made(
     """
     numbers = [0] * count
     number = 0
-    for name, key in zip(names, keys, strict=True):
+    for at, name in enumerate(names):
+        key = keys[at]
         number += 1
         if key >= 0:
             numbers[key] = number

@@ -88,7 +88,14 @@ def join(record: Struct, columns: Sequence[Sequence[int]]) -> bytearray:
     table = bytearray(count * record.size)
     for view, column in zip(_views(record, memoryview(table)), columns, strict=True):
         if not isinstance(column, memoryview):
-            column = _cast(memoryview(pack(f"={count}{view.format}", *column)), view.format)
+            first = column[0]
+            if first == column[-1] and column.count(first) == count:
+                if not first:
+                    continue  # the table is made of zeros
+                packed = pack(f"={view.format}", first) * count
+            else:
+                packed = pack(f"={count}{view.format}", *column)
+            column = _cast(memoryview(packed), view.format)
         view[:] = column
     return table
 

@@ -273,10 +273,11 @@ def _sections(elf: Elf, mercury: bool) -> list[InSection]:
     }
     empty_types = {kind for kind, _ in empty}
     sections: list[InSection] = []
-    for name, row in zip(elf.section_names, rows, strict=True):
+    names = elf.section_names
+    for index, row in enumerate(rows):
         _, kind, flags, _, at, size, link, info, align, entsize = row
         section = InSection()
-        section.index, section.name = len(sections), name
+        section.index, section.name = index, names[index]
         section.sh_type, section.flags = kind, flags
         section.size, section.link, section.info = size, link, info
         section.align, section.entsize = align, entsize

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from stat import S_ISBLK, S_ISCHR
+from stat import S_ISBLK, S_ISCHR, S_ISREG
 
 from cubinspec.values import FrozenValue, ValueObject
 
@@ -102,6 +102,17 @@ def contents(path: str) -> bytes:
     Raises:
         OSError: it cannot be read.
     """
-    with open(path, "rb") as file:
-        mode = os.fstat(file.fileno()).st_mode
-        return b"" if S_ISCHR(mode) or S_ISBLK(mode) else file.read()
+    # a file object takes as long as reading a small file
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        status = os.fstat(descriptor)
+        if S_ISCHR(status.st_mode) or S_ISBLK(status.st_mode):
+            return b""
+        size = status.st_size if S_ISREG(status.st_mode) else 0
+        data = os.read(descriptor, size)
+        if size and len(data) == size:
+            return data
+        with open(descriptor, "rb", closefd=False) as file:  # a pipe, or it changes just now
+            return data + file.read()
+    finally:
+        os.close(descriptor)

@@ -24,6 +24,7 @@ from cubinspec_writer.linker.model import (
     FRAMES,
     LINE_TABLES,
     REGISTER_TABLE,
+    SHF_UNSAID,
     OutSection,
     Symbol,
     written_flags,
@@ -203,7 +204,8 @@ def place_section(
         # Constants of a device function move into the banks of kernels: no name, no section.
         nameless = is_bank and owner is not None and not owner.is_entry
         nameless = nameless and not (one.job.options.relocatable or last)
-        flags = _flags(one, source, owner)
+        if flags & SHF_UNSAID:
+            flags = _flags(one, source, owner)
         if nameless:
             section = one.maker.staging_section(name, sh_type, flags, 0, owner)
         else:
@@ -316,11 +318,10 @@ def _named_part(one: OneInput, source: InSection) -> InSection:
 def _known_section(one: OneInput, source: InSection, owner: Symbol | None) -> OutSection | None:
     """The output section that an input section goes to, if there is one so far."""
     section = one.sections.find(source.name, owner)
-    if section is not None or owner is None or not source.name.startswith(SHARED):
+    if section is not None or owner is None:
         return section
-    if source.name != SHARED + owner.name:
-        return section
-    return one.maker.shared_section(owner)
+    is_shared = source.name.startswith(SHARED) and source.name == SHARED + owner.name
+    return one.maker.shared_section(owner) if is_shared else None
 
 
 def _append(one: OneInput, source: InSection, section: OutSection) -> int:

@@ -222,7 +222,10 @@ class _Relocations:
             serial += counted
             if base:
                 offset += base  # most blocks stay where they are: no new number then
-            section.relocs.append(relocation(offset, r_type, symbol, addend, serial))
+            reloc = Reloc()
+            reloc.offset, reloc.r_type, reloc.symbol = offset, r_type, symbol
+            reloc.addend, reloc.serial = addend, serial
+            section.relocs.append(reloc)
         one.relocations.num_merged = serial
 
     def _repeats(self, offset: int) -> bool:
