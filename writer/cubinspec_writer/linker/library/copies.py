@@ -263,6 +263,9 @@ def aliases(obj: InputObject) -> Iterator[tuple[Symbol, Symbol]]:
 
     The first symbol of a code section is the function itself (rule A1).
     """
+    places = [row.shndx for row in obj.functions if row.shndx]
+    if len(set(places)) == len(places):
+        return
     first: dict[int, Symbol] = {}
     for row in obj.functions:
         symbol = obj.bound[row.index]

@@ -36,6 +36,7 @@ from cubinspec_writer.linker.model import OutSection, Symbol
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from struct import Struct
     from typing import Final
 
     from cubinspec.format.targets import Toolkit
@@ -118,24 +119,33 @@ def reloc_bytes(section: OutSection) -> bytes:
 
 def reloc_tables(run: list[OutSection]) -> list[bytes | bytearray]:
     """`reloc_bytes` of sections of one type; an input may have one that holds something else."""
+    table = reloc_table(run)
+    size = reloc_record(run[0].sh_type).size
+    found: list[bytes | bytearray] = []
+    at = 0
+    for section in run:
+        end = at + size * len(section.relocs)
+        found.append(section.content or table[at:end])
+        at = end
+    return found
+
+
+def reloc_record(sh_type: int) -> Struct:
+    """The layout of the rows of a type of relocation sections."""
+    return records.REL_64 if sh_type == SHT_REL else records.RELA_64
+
+
+def reloc_table(run: list[OutSection]) -> bytearray:
+    """The relocations of sections of one type, one section behind the other."""
     rows = [row for section in run for row in reversed(section.relocs)]
     columns = [
         [row.offset for row in rows],
         [row.r_type for row in rows],
         [row.symbol.index for row in rows],
     ]
-    record = records.REL_64
     if run[0].sh_type != SHT_REL:
-        record = records.RELA_64
         columns.append([row.addend for row in rows])
-    table = join(record, columns)
-    found: list[bytes | bytearray] = []
-    at = 0
-    for section in run:
-        end = at + record.size * len(section.relocs)
-        found.append(section.content or table[at:end])
-        at = end
-    return found
+    return join(reloc_record(run[0].sh_type), columns)
 
 
 def _listed_calls(toolkit: Toolkit, symbols: Symbols, graph: Graph) -> dict[Symbol, list[Symbol]]:

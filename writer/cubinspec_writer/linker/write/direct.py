@@ -87,6 +87,8 @@ from cubinspec_writer.linker.write.contents import (
     made_sections,
     output_type,
     prototype_bytes,
+    reloc_record,
+    reloc_table,
     reloc_tables,
 )
 
@@ -457,8 +459,12 @@ class _DirectWriter:
         Returns:
             offsets and sizes.
         """
+        contents: list[bytes | bytearray]
         if run[0].is_nobits:
             sizes = [section.nobits_size + section.reserved for section in run]
+        elif run[0].sh_type in SASS_RELOCATION_TYPES and _are_tables(run, aligns):
+            width = reloc_record(run[0].sh_type).size
+            contents, sizes = [reloc_table(run)], [width * len(s.relocs) for s in run]
         else:
             contents = self._contents(run)
             sizes = list(map(len, contents))
@@ -602,10 +608,20 @@ def _form(job: Job, objects: list[InputObject]) -> tuple[int, int, int, int]:
     return ELFOSABI_CUDA, ABI_7, job.toolkit.number, flags
 
 
+def _are_tables(run: list[OutSection], aligns: list[int]) -> bool:
+    """Whether relocations of all these sections were made here, and stand without a gap."""
+    align, width = aligns[0] or 1, reloc_record(run[0].sh_type).size
+    is_close = aligns.count(aligns[0]) == len(aligns) and not width & (align - 1)
+    return is_close and not any(section.content for section in run)
+
+
 def _stack(
     contents: Sequence[bytes | bytearray], sizes: list[int], aligns: list[int], bodies: _Bodies
 ) -> list[int]:
-    """Put contents of these sizes behind each other; returns their offsets."""
+    """Put contents of these sizes behind each other; returns their offsets.
+
+    Where no padding comes between them they may be in one piece.
+    """
     parts, at = bodies.parts, bodies.end
     offsets: list[int] = []
     align = aligns[0] or 1
