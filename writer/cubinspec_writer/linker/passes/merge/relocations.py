@@ -183,6 +183,7 @@ class _Relocations:
         if unchanged and _take_unchanged(one, relocs, self.target, base):
             return
         section, meanings = names.section, self.meanings
+        is_staged, is_frames = self.is_staged, self.target.name == FRAMES
         serial = one.relocations.num_merged
         for number, (offset, r_type, index, stated) in enumerate(relocs.rows):
             addend = stated
@@ -203,12 +204,12 @@ class _Relocations:
                     names.section_for(number, stated)
                 else:
                     names.skip(number)
-                    if self.target.name == FRAMES:
+                    if is_frames and names.section is None:
                         names.ensure()  # rule N10
                 continue
             if shift or is_odd:
                 addend += shift + self._shift(index, addend)
-            if self.is_staged and symbol is not None:
+            if is_staged and symbol is not None:
                 self._stage(number, relocation(base + offset, r_type, symbol, addend, 0))
                 continue
             if section is None or (names.without_rel and stated + shift == 0):
