@@ -277,10 +277,12 @@ def collect(
     #: Streams of device functions that nothing is decided in, as many have the same: the stream of
     #: the output, and whether a record is a mask.
     settled: dict[bytes, tuple[bytes, bool]] = {}
+    #: Records of streams, many of which are equal; nobody changes them.
+    known: dict[bytes, list[RawRecord]] = {}
     wanted_kernels = set(reach.kernels())
     for function, section in collected.sections.items():
         is_device = function not in wanted_kernels
-        stream = bytes(section.content) if section.is_joined and codes is None else b""
+        stream = bytes(section.content) if section.is_joined else b""
         if is_device and stream in settled:
             same, has_mask = settled[stream]
             section.hold(same)
@@ -292,7 +294,9 @@ def collect(
             if found_alike is not None:
                 section.hold(found_alike)
                 continue
-        whole = section.records
+        whole = section.records = known.get(stream) or section.records
+        if stream:
+            known[stream] = whole
         if codes is None:
             records = whole[::-1]
         else:
@@ -301,7 +305,7 @@ def collect(
         done, is_settled = _decide(
             job, attributes, collected, function, records, is_device, kernels
         )
-        if stream and is_device and is_settled:
+        if stream and is_device and is_settled and codes is None:
             settled[stream] = b"".join(done), function in collected.masked
         elif stream and not is_device and shapes is not None:
             shapes.learn(function, stream, whole, len(done))
@@ -542,9 +546,14 @@ def mercury_codes(sections: Sections) -> dict[str, list[set[int]]]:
     Rule F6.
     """
     codes: dict[str, list[set[int]]] = {}
+    #: Codes of streams, many of which are equal.
+    known: dict[bytes, set[int]] = {}
     for section in sections.made:
         if section.owner is not None and section.sh_type == SHT_CUDA_INFO:
-            found = {r[1] for r in section.records}
+            stream = bytes(section.content)
+            found = known.get(stream)
+            if found is None:
+                found = known[stream] = {r[1] for r in section.records}
             codes.setdefault(section.owner.name, []).append(found)
     return codes
 
