@@ -232,11 +232,11 @@ class FunctionValues:
     def state(self, code: int, stated: dict[Symbol, int]) -> None:
         """Put what the records of one attribute say of functions into a dict."""
         chosen = self.codes.translate(bytes(code) + b"\1" + bytes(255 - code))
-        numbers, values = compress(self.numbers, chosen), compress(self.values, chosen)
-        for number, value in zip(numbers, values, strict=True):
-            symbol = self.linked[number]
+        linked, values = self.linked, list(compress(self.values, chosen))
+        for at, number in enumerate(list(compress(self.numbers, chosen))):
+            symbol = linked[number]
             if symbol is not None:
-                stated[symbol] = value
+                stated[symbol] = values[at]
 
     def keep(self, kept: list[bool]) -> None:
         """Leave all but some records out."""
