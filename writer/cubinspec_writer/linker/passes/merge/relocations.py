@@ -204,7 +204,7 @@ class _Relocations:
                     names.section_for(number, stated)
                 else:
                     names.skip(number)
-                    if is_frames and names.section is None:
+                    if is_frames:
                         names.ensure()  # rule N10
                 continue
             if shift or is_odd:
