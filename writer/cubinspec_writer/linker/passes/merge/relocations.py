@@ -381,7 +381,8 @@ class _RelocNames:
 
     def add_all(self, taken: list[Reloc], rows: list[InReloc]) -> None:
         """Take over all rows, none of which changes but for its symbol and its place."""
-        section = self.section or self.ensure()
+        _, _, _, first_addend = rows[0]
+        section = self.section or self.section_for(0, first_addend)
         if self.without_rel:
             for number, (_, _, _, addend) in enumerate(rows[1:], 1):
                 if addend == 0:
