@@ -65,7 +65,8 @@ from cubinspec_writer.linker.finalizer.lifetimes import (
     place_waits,
 )
 from cubinspec_writer.linker.finalizer.paths import Region, listed
-from cubinspec_writer.linker.finalizer.waits import reached_stops, sets_again, waits
+from cubinspec_writer.linker.finalizer.stops import reached_stops
+from cubinspec_writer.linker.finalizer.waits import sets_again, waits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

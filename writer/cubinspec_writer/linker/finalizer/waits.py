@@ -12,10 +12,9 @@ set again.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
 from cubinspec_generated.codes_sass import SASS_BARRIERS
-from cubinspec_writer.linker.finalizer.paths import NOWHERE, listed
+from cubinspec_writer.linker.finalizer.paths import listed
+from cubinspec_writer.linker.finalizer.stops import reached_stops
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -212,43 +211,3 @@ def _keep_waits(
         if is_reached or not setters or at in code.ends:
             wanted[at] |= 1 << number
             stops = with_this
-
-
-def reached_stops(code: Code, sharing: list[Lifetime]) -> list[int]:
-    """The instructions that have to wait for a number, which some lifetimes share."""
-    waiting: dict[int, list[Lifetime]] = {}
-    for life in sharing:
-        for at in life.waits:
-            waiting.setdefault(at, []).append(life)
-    stops: list[int] = []
-    late: set[int] = set()
-    for at, lives in sorted(waiting.items()):
-        # From the nearest one the way is short.
-        if any(_reaches(code, life, at, stops, late) for life in reversed(lives)):
-            stops.append(at)
-            if all(one.at >= at for one in lives):
-                late.add(at)
-    return stops
-
-
-def _reaches(code: Code, life: Lifetime, at: int, stops: list[int], late: set[int]) -> bool:
-    """Whether a lifetime comes to an instruction past stops in front of that.
-
-    Those that wait for the round of a loop before do not end what is set in front of it.
-    """
-    if life.ends_at(at) and life.ended.issuperset(life.there.chosen(stops)):
-        return True
-
-    def find(first: int) -> int:
-        place = bisect_left(stops, first)
-        while place < len(stops) and stops[place] in late and life.at < stops[place]:
-            place += 1
-        stop = stops[place] if place < len(stops) else NOWHERE
-        return min(stop, at) if first <= at else stop
-
-    def find_in_front(first: int) -> int:
-        return find(first) if first <= at else first
-
-    if at in code.walk(life.at, find_in_front)[1]:
-        return True
-    return (life.at >= at or code.returns_to(at)) and at in code.walk(life.at, find)[1]
