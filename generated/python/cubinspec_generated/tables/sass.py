@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 958f57151b994847) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 782e11bc5d7415b7) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -244,6 +244,9 @@ PREDICATE: frozenset[int] = frozenset((0x02a, 0x102, 0x11c, 0x189, 0x18a, 0x18b,
 
 SOON_PREDICATE: frozenset[int] = frozenset((0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x025, 0x027, 0x034, 0x048,))
 """Opcodes: it can write a predicate that is there after a fixed time."""
+
+UNIFORM_PREDICATE: frozenset[int] = frozenset((0x053, 0x08c, 0x090, 0x092, 0x09c,))
+"""Opcodes: it can write a uniform predicate that is there after a fixed time."""
 
 TWO_PREDICATES: frozenset[int] = frozenset((0x00b, 0x00c, 0x010, 0x01c, 0x02a, 0x034, 0x048,))
 """Opcodes: it can write a second predicate."""

@@ -196,6 +196,8 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
     ends = Ends(words)
     new: dict[int, tuple[int, bytes] | None] = {}
     for number, item in enumerate(items[:-1]):
+        if not item.count:
+            continue
         run = words[item.number : item.number + item.count]
         record = code.capsule[item.start : item.end]
         if is_final and item.count > 1:
