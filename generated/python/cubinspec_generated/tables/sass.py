@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 782e11bc5d7415b7) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 3950b9aa6959c8e3) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -236,8 +236,11 @@ LONG: frozenset[int] = frozenset((0x160, 0x161, 0x162, 0x163, 0x164, 0x165, 0x16
 TEXTURE: frozenset[int] = frozenset((0x160, 0x161, 0x162, 0x163, 0x164, 0x165, 0x166, 0x167, 0x16c, 0x16f, 0x199,))
 """Opcodes: it reads a texture or a surface, and number 5 is for such results."""
 
-ORDERED: frozenset[int] = frozenset((0x17e, 0x180, 0x181, 0x182, 0x183, 0x184, 0x18a, 0x18c, 0x1a8,))
-"""Opcodes: these run in their order."""
+ORDERED: frozenset[int] = frozenset((0x17e, 0x180, 0x181, 0x183, 0x18a, 0x1a8,))
+"""Opcodes: these, which read global or local memory, run in their order."""
+
+ORDERED_SHARED: frozenset[int] = frozenset((0x184, 0x18c,))
+"""Opcodes: these, which read shared memory, run in their order."""
 
 PREDICATE: frozenset[int] = frozenset((0x02a, 0x102, 0x11c, 0x189, 0x18a, 0x18b, 0x18d, 0x1a2, 0x1a3, 0x1a7, 0x1a8, 0x1aa, 0x1e3,))
 """Opcodes: it can write a predicate beside its result, which takes as long as that."""

@@ -32,6 +32,7 @@ from cubinspec_generated.tables.sass import (
     LEAST_STALL,
     LONG,
     ORDERED,
+    ORDERED_SHARED,
     OUTSIDE,
     READ_AFTER,
     RESULT_AFTER,
@@ -70,6 +71,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.finalizer.paths import Stops
 
 
+#: Kinds of instructions that run in their order.
+_ORDERED = (ORDERED, ORDERED_SHARED)
 #: Waits that are followed in a function, and as many more for each of its instructions.
 _WAITS, _WAITS_OF_ONE = 20_000, 3  # not a spec number: a second or two of work
 
@@ -360,7 +363,7 @@ class Code:
     def overtaking(self, life: Lifetime) -> Stops:
         """Stops at all that names a lifetime and could overtake it."""
         find = self.naming(life)
-        if life.is_result or life.opcode not in ORDERED:
+        if life.is_result or not any(life.opcode in kind for kind in _ORDERED):
             return find
 
         def find_overtaking(at: int) -> int:
@@ -380,7 +383,8 @@ class Code:
 
         Instructions that run in their order do not overtake operands of each other.
         """
-        are_ordered = life.opcode in ORDERED and self.instructions[at].opcode in ORDERED
+        opcode = self.instructions[at].opcode
+        are_ordered = any({life.opcode, opcode} <= kind for kind in _ORDERED)
         return life.is_result or not are_ordered
 
     def has_unknown_users(self, life: Lifetime) -> bool:

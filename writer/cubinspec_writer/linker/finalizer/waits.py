@@ -51,12 +51,11 @@ def waits(
     for at, number in left:
         wanted[at] |= 1 << number
     for number, sharing in enumerate(users):
-        for at in reached_stops(code, sharing):
+        reached = reached_stops(code, sharing)
+        pending = [at for at in code.collective if _comes_to(code, sharing, at, reached)]
+        for at in (*reached, *pending):
             wanted[at] |= 1 << number
     for at in code.collective:
-        for life in after:
-            if life.is_there(at):
-                wanted[at] |= 1 << given[life.at, life.is_result]
         there = [life for life in before if life.is_there(at)]
         gone = {life.number for life in (*there, *lost) if life.is_there(at)}
         gone -= {one.number for one in there if given.get((one.at, one.is_result)) == one.number}
@@ -64,6 +63,12 @@ def waits(
     for number in range(SASS_BARRIERS):
         _keep_waits(code, number, wanted, given, dropped)
     return wanted
+
+
+def _comes_to(code: Code, lives: list[Lifetime], at: int, reached: list[int]) -> bool:
+    """Whether one of some lifetimes is pending at an instruction, past those that wait for it."""
+    stops = listed(sorted({*reached, at}))
+    return any(life.is_there(at) and at in code.walk(life.at, stops)[1] for life in lives)
 
 
 def _leave(lives: list[Lifetime], code: Code, given: Given) -> set[tuple[int, int]]:
@@ -118,12 +123,15 @@ def _wait_where_set_again(
     known = [frozenset(of_number) for of_number in setters]
     for old, life in zip(before, lives, strict=True):
         number = given[life.at, life.is_result]
-        if life.user >= 0 or (life.is_result and code.has_unknown_users(life)):
+        # What nothing behind needs is not waited for.
+        if life.user >= 0 or not life.waits or (life.is_result and code.has_unknown_users(life)):
             continue
         no_more = {
             at
             for at in life.waits
-            if sets_again(code, old, at) and (number != old.number or at not in known[number])
+            if at != life.over_at
+            and sets_again(code, old, at)
+            and (number != old.number or at not in known[number])
         }
         if no_more:
             code.pass_by(life, no_more)
