@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 958f57151b994847) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 3950b9aa6959c8e3) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -236,14 +236,20 @@ LONG: frozenset[int] = frozenset((0x160, 0x161, 0x162, 0x163, 0x164, 0x165, 0x16
 TEXTURE: frozenset[int] = frozenset((0x160, 0x161, 0x162, 0x163, 0x164, 0x165, 0x166, 0x167, 0x16c, 0x16f, 0x199,))
 """Opcodes: it reads a texture or a surface, and number 5 is for such results."""
 
-ORDERED: frozenset[int] = frozenset((0x17e, 0x180, 0x181, 0x182, 0x183, 0x184, 0x18a, 0x18c, 0x1a8,))
-"""Opcodes: these run in their order."""
+ORDERED: frozenset[int] = frozenset((0x17e, 0x180, 0x181, 0x183, 0x18a, 0x1a8,))
+"""Opcodes: these, which read global or local memory, run in their order."""
+
+ORDERED_SHARED: frozenset[int] = frozenset((0x184, 0x18c,))
+"""Opcodes: these, which read shared memory, run in their order."""
 
 PREDICATE: frozenset[int] = frozenset((0x02a, 0x102, 0x11c, 0x189, 0x18a, 0x18b, 0x18d, 0x1a2, 0x1a3, 0x1a7, 0x1a8, 0x1aa, 0x1e3,))
 """Opcodes: it can write a predicate beside its result, which takes as long as that."""
 
 SOON_PREDICATE: frozenset[int] = frozenset((0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x01c, 0x025, 0x027, 0x034, 0x048,))
 """Opcodes: it can write a predicate that is there after a fixed time."""
+
+UNIFORM_PREDICATE: frozenset[int] = frozenset((0x053, 0x08c, 0x090, 0x092, 0x09c,))
+"""Opcodes: it can write a uniform predicate that is there after a fixed time."""
 
 TWO_PREDICATES: frozenset[int] = frozenset((0x00b, 0x00c, 0x010, 0x01c, 0x02a, 0x034, 0x048,))
 """Opcodes: it can write a second predicate."""

@@ -10,8 +10,8 @@ takes the first of these numbers that applies:
   take 5, too, and in a function with one of them no other barrier does;
 * that of barriers that all end at the same instruction of the block as this one;
 * the lowest that no barrier has that is pending here, or in front of the next block on a path that
-  was visited before. The search begins at 2 for a result that takes long, and ends at 4 for what
-  nothing in the block waits for;
+  was visited before. The search begins at 2 for a result that takes long. For what nothing in the
+  block waits for it ends at 4, in a function in which any result takes long;
 * for what nothing in the block waits for, one that is pending only on another path that comes
   together with this one;
 * the one where sharing costs least. Where two barriers share a number, the first wait is for both,
@@ -65,7 +65,8 @@ from cubinspec_writer.linker.finalizer.lifetimes import (
     place_waits,
 )
 from cubinspec_writer.linker.finalizer.paths import Region, listed
-from cubinspec_writer.linker.finalizer.waits import reached_stops, sets_again, waits
+from cubinspec_writer.linker.finalizer.stops import reached_stops
+from cubinspec_writer.linker.finalizer.waits import sets_again, waits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -199,6 +200,7 @@ class _Chooser:
         "_code",
         "_far",
         "_has_groups",
+        "_has_long",
         "_has_textures",
         "_kept",
         "hangs_on_wait",
@@ -211,6 +213,7 @@ class _Chooser:
         self.is_close = False
         #: Whether the last choice for operands hangs on how long code waits for something else.
         self.hangs_on_wait = False
+        self._has_long = any(life.is_long for life in lives)
         self._has_textures = any(life.is_texture for life in lives)
         self._has_groups = any(life.opcode in FIRST_BARRIER for life in lives)
         #: The number of what takes long and is used in another block, beside textures.
@@ -257,7 +260,7 @@ class _Chooser:
             if life.is_texture or any(other.is_far() for other in others):
                 return shared
             pool = (shared, *pool)
-        elif life.is_long or not (leaves or life.user in self._code.ends):
+        elif life.is_long or not ((leaves and self._has_long) or life.user in self._code.ends):
             pool = (*pool, SASS_SHARED_BARRIER)
         pool = tuple(number for number in pool if not self._avoids(life, number))
         shared = -1
@@ -270,8 +273,9 @@ class _Chooser:
         for number in pool:
             if not numbers.is_taken(life, number):
                 return number
-        # What nothing in the block waits for takes 5 only to share it.
-        if leaves and not life.is_long and not self._avoids(life, SASS_SHARED_BARRIER):
+        # What nothing in the block waits for takes 5 only to share it, where something takes long.
+        may_share = leaves and self._has_long and not life.is_long
+        if may_share and not self._avoids(life, SASS_SHARED_BARRIER):
             pool = (*pool, SASS_SHARED_BARRIER)
         costs = [self._cost(life, numbers.sharing(life, n), n) for n in pool]
         best = min(costs)

@@ -10,8 +10,9 @@ bytes. If bit 6 is set, the record holds only 4 bytes of the instruction, otherw
 bits 4 and 6 are both set, the record starts with a 16-bit word whose bits 7 to 15 are a number of
 SASS instructions. With the nibble 0 there is nothing else: this is the padding at the end of the
 code. With the nibble 1 a record follows whose Mercury instruction becomes that many SASS
-instructions. All other items are one SASS instruction each. Counted like this, the items are
-exactly the instructions of the SASS section in 16,174 of 16,174 functions that ptxas wrote.
+instructions. If bits 4 and 5 are set, it becomes none, as checks of tensor memory that ptxas left
+out. All other items are one SASS instruction each. Counted like this, the items are exactly the
+instructions of the SASS section in 19,685 of 19,685 functions that ptxas wrote.
 
 The offset of a Mercury relocation counts bytes of Mercury code. Where an instruction starts there
 cannot be computed, as the capsule does not give the length of the items without a record. So the
@@ -28,6 +29,7 @@ from cubinspec_generated import columns
 from cubinspec_generated.codes import (
     CAPSULE_COUNT,
     CAPSULE_COUNT_SHIFT,
+    CAPSULE_NONE,
     CAPSULE_SHORT,
     CAPSULE_SHORT_BYTES,
     CAPSULE_UNIT,
@@ -43,8 +45,10 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.model import OutSection, Reloc, Symbol
 
 _WORD, _LEN_COUNT = 4, 2
-#: Bits of a record's first byte that are explained.
-_EXPLAINED = CAPSULE_UNITS_MASK | CAPSULE_COUNT
+#: Bits of a record's first byte that tell how many SASS instructions there are.
+_COUNTS = CAPSULE_COUNT | CAPSULE_NONE
+#: Those of a record itself.
+_OF_RECORD = CAPSULE_UNITS_MASK | CAPSULE_SHORT
 
 
 class Item:
@@ -89,18 +93,20 @@ def items(data: bytes | bytearray) -> list[Item]:
             found.append(Item(number, 1, at, at, at))
             number += 1
             continue
-        kind = data[at] & _EXPLAINED if at < len(data) else 0
-        if kind & ~CAPSULE_UNITS_MASK == CAPSULE_COUNT:
+        kind = data[at] if at < len(data) else 0
+        if kind & _COUNTS == CAPSULE_COUNT:
             count = int.from_bytes(data[at : at + _LEN_COUNT], "little") >> CAPSULE_COUNT_SHIFT
             at += _LEN_COUNT
-            if kind == CAPSULE_COUNT:
+            if not kind & CAPSULE_UNITS_MASK:
                 found.append(Item(number, count, first, at, at))
                 number += count
                 continue
             kind = data[at] if at < len(data) else 0
+        elif kind & ~CAPSULE_UNITS_MASK == CAPSULE_NONE:
+            count, kind = 0, kind & CAPSULE_UNITS_MASK
         units = kind & CAPSULE_UNITS_MASK
         length = CAPSULE_SHORT_BYTES if kind & CAPSULE_SHORT else units * CAPSULE_UNIT
-        if units not in (1, 2) or kind & ~_EXPLAINED or at + length > len(data):
+        if units not in (1, 2) or kind & ~_OF_RECORD or at + length > len(data):
             raise UnsupportedLinkError("a relocation in Mercury code of an unknown form")
         found.append(Item(number, count, first, at, at + length))
         number += count

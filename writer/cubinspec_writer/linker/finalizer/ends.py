@@ -22,14 +22,12 @@ from cubinspec_generated.codes_sass import (
     SASS_BEHIND_BLOCK_BARRIER,
     SASS_BEHIND_CGAERRBAR,
     SASS_BEHIND_EXIT,
-    SASS_DSETP,
     SASS_EXIT_OPERAND_MASK,
     SASS_EXIT_OPERAND_NOT,
     SASS_EXIT_OPERAND_SHIFT,
     SASS_GUARD_MASK,
     SASS_GUARD_NOT,
     SASS_GUARD_SHIFT,
-    SASS_LONG_PREDICATE_AFTER,
     SASS_LONGEST_YIELD,
     SASS_MEMBAR_OF_ERRORS,
     SASS_MERCURY_EXIT,
@@ -45,7 +43,6 @@ from cubinspec_generated.codes_sass import (
     SASS_PLAIN_CGAERRBAR,
     SASS_PLAIN_ERRBAR,
     SASS_PLAIN_EXIT,
-    SASS_PREDICATE_AFTER,
     SASS_SCOREBOARD_MASK,
     SASS_SHORT_YIELD,
     SASS_STALL_MASK,
@@ -63,7 +60,7 @@ from cubinspec_writer.linker.finalizer.flow import (
     with_barriers,
 )
 from cubinspec_writer.linker.finalizer.moved import UnknownCodeError
-from cubinspec_writer.linker.finalizer.operands import has_pairs, predicates
+from cubinspec_writer.linker.finalizer.operands import has_pairs, predicate_after, predicates
 
 #: Opcodes, with their forms, of EXIT and of CGAERRBAR.
 _EXIT, _CGAERRBAR = (word & SASS_OPERATION_MASK for word in (SASS_PLAIN_EXIT, SASS_PLAIN_CGAERRBAR))
@@ -230,9 +227,7 @@ class Ends:
             if predicate in predicates(one):
                 # What has no other result counts as read when the predicate is known.
                 barrier = one.read if one.write == SASS_NO_BARRIER else one.write
-                is_long = one.opcode == SASS_DSETP or has_pairs(one)
-                latency = SASS_LONG_PREDICATE_AFTER if is_long else SASS_PREDICATE_AFTER
-                latency = latency if barrier == SASS_NO_BARRIER else 0
+                latency = predicate_after(one)
                 if waited >> barrier & 1:
                     barrier = SASS_NO_BARRIER
                 return _Setter(distance, now, latency, barrier)

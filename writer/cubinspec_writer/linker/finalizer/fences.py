@@ -196,6 +196,8 @@ def finalized(code: Code, *, is_final: bool, has_debug: bool) -> tuple[Code, Mov
     ends = Ends(words)
     new: dict[int, tuple[int, bytes] | None] = {}
     for number, item in enumerate(items[:-1]):
+        if not item.count:
+            continue
         run = words[item.number : item.number + item.count]
         record = code.capsule[item.start : item.end]
         if is_final and item.count > 1:
@@ -274,10 +276,9 @@ def _forget(words: list[int], number: int, end: int) -> None:
     barriers = {gone.write, gone.read} - {SASS_NO_BARRIER}
     for barrier in () if is_unscheduled(gone.word) else barriers:
         wait = 1 << SASS_WAIT_SHIFT + barrier
-        waiting = (at for at in range(number + 1, end) if words[at] & wait)
-        for at in waiting:
-            words[at] &= ~wait
-            break
+        waiting = next((at for at in range(number + 1, end) if words[at] & wait), None)
+        if waiting is not None:
+            words[waiting] &= ~wait
 
 
 def _is_idle_sync(run: list[int]) -> bool:

@@ -26,10 +26,13 @@ from cubinspec_generated.codes_sass import (
     SASS_RESULT_AFTER,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
+    SASS_WAITABLE_AFTER,
 )
 from cubinspec_generated.tables.sass import (
+    LEAST_STALL,
     LONG,
     ORDERED,
+    ORDERED_SHARED,
     OUTSIDE,
     READ_AFTER,
     RESULT_AFTER,
@@ -42,7 +45,14 @@ from cubinspec_writer.linker.finalizer.flow import (
     followers,
     visiting_order,
 )
-from cubinspec_writer.linker.finalizer.operands import FIRST_UNIFORM, registers, writes_predicate
+from cubinspec_writer.linker.finalizer.operands import (
+    FIRST_UNIFORM,
+    asked,
+    predicate_after,
+    registers,
+    writes,
+    writes_predicate,
+)
 from cubinspec_writer.linker.finalizer.paths import (
     NOWHERE,
     Paths,
@@ -61,6 +71,8 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.finalizer.paths import Stops
 
 
+#: Kinds of instructions that run in their order.
+_ORDERED = (ORDERED, ORDERED_SHARED)
 #: Waits that are followed in a function, and as many more for each of its instructions.
 _WAITS, _WAITS_OF_ONE = 20_000, 3  # not a spec number: a second or two of work
 
@@ -351,7 +363,7 @@ class Code:
     def overtaking(self, life: Lifetime) -> Stops:
         """Stops at all that names a lifetime and could overtake it."""
         find = self.naming(life)
-        if life.is_result or life.opcode not in ORDERED:
+        if life.is_result or not any(life.opcode in kind for kind in _ORDERED):
             return find
 
         def find_overtaking(at: int) -> int:
@@ -371,7 +383,8 @@ class Code:
 
         Instructions that run in their order do not overtake operands of each other.
         """
-        are_ordered = life.opcode in ORDERED and self.instructions[at].opcode in ORDERED
+        opcode = self.instructions[at].opcode
+        are_ordered = any({life.opcode, opcode} <= kind for kind in _ORDERED)
         return life.is_result or not are_ordered
 
     def has_unknown_users(self, life: Lifetime) -> bool:
@@ -809,9 +822,35 @@ def _let_wait(code: Code, lives: list[Lifetime]) -> None:
             waits.setdefault(at, []).append(life)
     late = 0
     for at, cycles in enumerate(code.clock):
+        if at == code.last[at] and at != code.first[at]:
+            late -= _spared(code, at, late)
         for life in waits.get(at, ()):
             late = max(late, code.clock[life.at] + latency(life) - cycles)
         code.clock[at] = cycles + late
+
+
+def _spared(code: Code, end: int, late: int) -> int:
+    """Cycles that a block need not stall in front of its end, as it has waited since.
+
+    The stall is there for a predicate that the end asks, which now is written long before.
+
+    Args:
+        late: cycles that the instruction in front of the end runs later than its stalls say.
+    """
+    before, clock, stalls = code.instructions[end - 1], code.clock, code.clock_of_stalls
+    least = LEAST_STALL.get(before.opcode, 1)
+    if not before.read == before.write == SASS_NO_BARRIER:
+        least = max(least, SASS_WAITABLE_AFTER)
+    earliest, is_needed = clock[end - 1] + least, False
+    for predicate, is_uniform in asked(code.instructions[end]):
+        for at in range(end - 1, code.first[end] - 1, -1):
+            one = code.instructions[at]
+            if writes(one, predicate, is_uniform=is_uniform):
+                after = predicate_after(one, is_uniform=is_uniform)
+                is_needed |= stalls[end] - stalls[at] == after
+                earliest = max(earliest, clock[at] + after)
+                break
+    return max(0, stalls[end] + late - earliest) if is_needed else 0
 
 
 def _keep_own_waits(code: Code, life: Lifetime) -> None:

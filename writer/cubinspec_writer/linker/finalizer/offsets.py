@@ -77,7 +77,7 @@ def mercury_code(obj: InputObject, code: int) -> MercuryCode | None:
     for item in items[:-1]:
         if item.is_padding:
             continue  # NOPs that let time pass come from no Mercury instruction
-        if item.number + item.count > len(words):
+        if item.number + max(1, item.count) > len(words):
             break
         found[units * CAPSULE_UNIT] = item
         length = _units(data, item, words[item.number])

@@ -9,10 +9,24 @@ from __future__ import annotations
 from functools import cache
 
 from cubinspec_generated.codes_sass import (
+    SASS_BRA,
+    SASS_BRANCH_IS_UNIFORM,
+    SASS_BRANCH_UNIFORM_NUMBER_MASK,
+    SASS_BRANCH_UNIFORM_NUMBER_SHIFT,
+    SASS_DSETP,
+    SASS_EXIT,
+    SASS_EXIT_OPERAND_MASK,
+    SASS_EXIT_OPERAND_SHIFT,
     SASS_FORM_MASK,
     SASS_FORM_SHIFT,
+    SASS_GUARD_MASK,
+    SASS_GUARD_NOT,
+    SASS_GUARD_SHIFT,
     SASS_IS_WIDE,
+    SASS_LONG_PREDICATE_AFTER,
+    SASS_NO_BARRIER,
     SASS_NO_PREDICATE,
+    SASS_PREDICATE_AFTER,
     SASS_REGISTER_A_SHIFT,
     SASS_REGISTER_B_SHIFT,
     SASS_REGISTER_C_SHIFT,
@@ -24,6 +38,7 @@ from cubinspec_generated.codes_sass import (
     SASS_RESULT_PREDICATE_SHIFT,
     SASS_SECOND_PREDICATE_MASK,
     SASS_SECOND_PREDICATE_SHIFT,
+    SASS_UNIFORM_PREDICATE_AFTER,
     SASS_ZERO_REGISTER,
 )
 from cubinspec_generated.rows import Operand
@@ -37,6 +52,7 @@ from cubinspec_generated.tables.sass import (
     SOON_PREDICATE,
     TWO_PREDICATES,
     UNIFORM,
+    UNIFORM_PREDICATE,
     WIDE,
 )
 
@@ -109,6 +125,40 @@ def predicates(instruction: Instruction) -> tuple[int, ...]:
     if opcode in TWO_PREDICATES:
         return first, (word & SASS_SECOND_PREDICATE_MASK) >> SASS_SECOND_PREDICATE_SHIFT
     return (first,) if opcode in PREDICATE or opcode in SOON_PREDICATE else ()
+
+
+def asked(end: Instruction) -> list[tuple[int, bool]]:
+    """The predicates that a branch or an EXIT asks, and whether they are uniform."""
+    word = end.word
+    found = [((word & SASS_GUARD_MASK & ~SASS_GUARD_NOT) >> SASS_GUARD_SHIFT, False)]
+    if end.opcode in (SASS_BRA, SASS_EXIT):
+        found.append(((word & SASS_EXIT_OPERAND_MASK) >> SASS_EXIT_OPERAND_SHIFT, False))
+    if end.opcode == SASS_BRA and word & SASS_BRANCH_IS_UNIFORM:
+        number = (word & SASS_BRANCH_UNIFORM_NUMBER_MASK) >> SASS_BRANCH_UNIFORM_NUMBER_SHIFT
+        found.append((number, True))
+    return [one for one in found if one[0] != SASS_NO_PREDICATE]
+
+
+def predicate_after(instruction: Instruction, *, is_uniform: bool = False) -> int:
+    """Cycles until a branch, a guard or an EXIT can ask what an instruction writes.
+
+    Returns:
+        0: a barrier tells it.
+    """
+    if not instruction.read == instruction.write == SASS_NO_BARRIER:
+        return 0
+    if is_uniform:
+        return SASS_UNIFORM_PREDICATE_AFTER
+    is_long = instruction.opcode == SASS_DSETP or has_pairs(instruction)
+    return SASS_LONG_PREDICATE_AFTER if is_long else SASS_PREDICATE_AFTER
+
+
+def writes(instruction: Instruction, predicate: int, *, is_uniform: bool) -> bool:
+    """Whether an instruction writes, or may write, a predicate."""
+    if not is_uniform:
+        return predicate in predicates(instruction)
+    first = (instruction.word & SASS_RESULT_PREDICATE_MASK) >> SASS_RESULT_PREDICATE_SHIFT
+    return instruction.opcode in UNIFORM_PREDICATE and predicate == first
 
 
 def has_pairs(instruction: Instruction) -> bool:

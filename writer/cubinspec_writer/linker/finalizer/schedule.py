@@ -166,7 +166,10 @@ def _assigned(
             doubt = "a wait would be lost"
     except WaitsError as error:
         doubt = str(error)
-    return (None, doubt) if doubt else (_with(instructions, assigned), "")
+    if doubt:
+        return None, doubt
+    _forget_waits(instructions, assigned)
+    return _with(instructions, assigned), ""
 
 
 def _reached(after: list[list[int]]) -> set[int]:

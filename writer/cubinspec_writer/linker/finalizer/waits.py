@@ -12,10 +12,9 @@ set again.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
 from cubinspec_generated.codes_sass import SASS_BARRIERS
-from cubinspec_writer.linker.finalizer.paths import NOWHERE, listed
+from cubinspec_writer.linker.finalizer.paths import listed
+from cubinspec_writer.linker.finalizer.stops import reached_stops
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,12 +51,11 @@ def waits(
     for at, number in left:
         wanted[at] |= 1 << number
     for number, sharing in enumerate(users):
-        for at in reached_stops(code, sharing):
+        reached = reached_stops(code, sharing)
+        pending = [at for at in code.collective if _comes_to(code, sharing, at, reached)]
+        for at in (*reached, *pending):
             wanted[at] |= 1 << number
     for at in code.collective:
-        for life in after:
-            if life.is_there(at):
-                wanted[at] |= 1 << given[life.at, life.is_result]
         there = [life for life in before if life.is_there(at)]
         gone = {life.number for life in (*there, *lost) if life.is_there(at)}
         gone -= {one.number for one in there if given.get((one.at, one.is_result)) == one.number}
@@ -65,6 +63,12 @@ def waits(
     for number in range(SASS_BARRIERS):
         _keep_waits(code, number, wanted, given, dropped)
     return wanted
+
+
+def _comes_to(code: Code, lives: list[Lifetime], at: int, reached: list[int]) -> bool:
+    """Whether one of some lifetimes is pending at an instruction, past those that wait for it."""
+    stops = listed(sorted({*reached, at}))
+    return any(life.is_there(at) and at in code.walk(life.at, stops)[1] for life in lives)
 
 
 def _leave(lives: list[Lifetime], code: Code, given: Given) -> set[tuple[int, int]]:
@@ -119,12 +123,15 @@ def _wait_where_set_again(
     known = [frozenset(of_number) for of_number in setters]
     for old, life in zip(before, lives, strict=True):
         number = given[life.at, life.is_result]
-        if life.user >= 0 or (life.is_result and code.has_unknown_users(life)):
+        # What nothing behind needs is not waited for.
+        if life.user >= 0 or not life.waits or (life.is_result and code.has_unknown_users(life)):
             continue
         no_more = {
             at
             for at in life.waits
-            if sets_again(code, old, at) and (number != old.number or at not in known[number])
+            if at != life.over_at
+            and sets_again(code, old, at)
+            and (number != old.number or at not in known[number])
         }
         if no_more:
             code.pass_by(life, no_more)
@@ -212,43 +219,3 @@ def _keep_waits(
         if is_reached or not setters or at in code.ends:
             wanted[at] |= 1 << number
             stops = with_this
-
-
-def reached_stops(code: Code, sharing: list[Lifetime]) -> list[int]:
-    """The instructions that have to wait for a number, which some lifetimes share."""
-    waiting: dict[int, list[Lifetime]] = {}
-    for life in sharing:
-        for at in life.waits:
-            waiting.setdefault(at, []).append(life)
-    stops: list[int] = []
-    late: set[int] = set()
-    for at, lives in sorted(waiting.items()):
-        # From the nearest one the way is short.
-        if any(_reaches(code, life, at, stops, late) for life in reversed(lives)):
-            stops.append(at)
-            if all(one.at >= at for one in lives):
-                late.add(at)
-    return stops
-
-
-def _reaches(code: Code, life: Lifetime, at: int, stops: list[int], late: set[int]) -> bool:
-    """Whether a lifetime comes to an instruction past stops in front of that.
-
-    Those that wait for the round of a loop before do not end what is set in front of it.
-    """
-    if life.ends_at(at) and life.ended.issuperset(life.there.chosen(stops)):
-        return True
-
-    def find(first: int) -> int:
-        place = bisect_left(stops, first)
-        while place < len(stops) and stops[place] in late and life.at < stops[place]:
-            place += 1
-        stop = stops[place] if place < len(stops) else NOWHERE
-        return min(stop, at) if first <= at else stop
-
-    def find_in_front(first: int) -> int:
-        return find(first) if first <= at else first
-
-    if at in code.walk(life.at, find_in_front)[1]:
-        return True
-    return (life.at >= at or code.returns_to(at)) and at in code.walk(life.at, find)[1]
