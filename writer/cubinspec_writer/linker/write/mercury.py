@@ -37,7 +37,7 @@ from cubinspec_writer.linker.write.described import DescribedHalf, describe, sec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.emitter.model import Context, Section
+    from cubinspec_writer.emitter.model import Body, Context, Section
     from cubinspec_writer.linker.model import OutSection
     from cubinspec_writer.linker.state import LinkState
 
@@ -68,6 +68,7 @@ class MercuryCopies:
             producer: key of ``cubinspec_generated.producers.PRODUCERS``.
         """
         self._capsules_last = PRODUCERS[producer].capsules_last
+        self._stores_reserved = PRODUCERS[producer].stores_reserved
         self.sass = sass
         self.state = state
         self.copies = {
@@ -122,7 +123,7 @@ class MercuryCopies:
         if is_code and isinstance(body, bodies.Blob):
             body = _CapsuleBody(body.data, self._twin(section))
         if sh_type == SHT_CUDA_RESERVED_SHARED:
-            body = bodies.Blob(_stale_headers(self.state, section.size))
+            body = self._reserved_shared(section.size)
         return out.Section(
             mercury_copy_name(section),
             SHT_CUDA_CAPMERC if is_code else MERCURY_TYPE.get(sh_type, sh_type),
@@ -134,6 +135,12 @@ class MercuryCopies:
             has_symbol=False,
             shares=False if self._is_apart(section) else None,
         )
+
+    def _reserved_shared(self, size: int) -> Body:
+        """Reserved shared memory, which shows what stands behind it (rule F10)."""
+        if self._stores_reserved:
+            return bodies.Blob(_stale_headers(self.state, size))
+        return bodies.NoBytes(size)
 
     def _is_apart(self, section: OutSection) -> bool:
         """Whether a copy never shares the bytes of its twin, even when they are equal by chance.
