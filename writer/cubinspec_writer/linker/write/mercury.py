@@ -139,7 +139,7 @@ class MercuryCopies:
         )
 
     def _reserved_shared(self, size: int) -> Body:
-        """Reserved shared memory, which shows what stands behind it (rule F10)."""
+        """Reserved shared memory, which shows what stands behind it (rules F10, K35)."""
         if self._stores_reserved:
             return bodies.Blob(_stale_headers(self.state, size))
         return bodies.NoBytes(size)
@@ -252,7 +252,7 @@ def _code_size(section: OutSection, owner: Symbol) -> int:
 
 
 def _without_finalizer(records: bytes, toolkit: Toolkit) -> bytes:
-    """`.nv.compat` before the finalizer adds its version, and the fast path if nvlink has not."""
+    """`.nv.compat` before the finalizer adds version, and the fast path if nvlink did not (K35)."""
     added = {EICOMPAT_ATTR_FINALIZER_VERSION}
     if EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE not in toolkit.merges:
         added.add(EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE)
