@@ -151,9 +151,9 @@ def test_a_wait_that_is_missing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None
     assign = schedule.assign
 
     def forgets(
-        found: list[flow.Instruction], *, knows_rounds: bool
+        found: list[flow.Instruction], *, waits_for_loops: bool
     ) -> tuple[list[tuple[int, int, int]], str]:
-        new, doubt = assign(found, knows_rounds=knows_rounds)
+        new, doubt = assign(found, waits_for_loops=waits_for_loops)
         return [(write, read, 0) for write, read, _ in new], doubt
 
     monkeypatch.setattr(schedule, "assign", forgets)

@@ -44,8 +44,8 @@ OWN_TABLE = TABLE.with_name("versions_own.tsv")
 #: The targets for which other nvlinks are imitated.
 ARCHES = ("75", "80", "86", "89", "90", "90a")
 #: Those for which inputs are always of the ptxas of the toolkit.
-OWN_ARCHES = ("100", "103", "120")
-#: The targets of links that are kept.
+OWN_ARCHES = ("100", "103", "110", "120", "121")
+#: The targets of links that are kept; of cases with none of them all are.
 KEPT_ARCHES = ("80", "90", "100")
 #: From 13.1 on `-v` tells a number of barriers that nobody set for kernels without any.
 _BARRIERS = re.compile(r"used -?\d+ barriers")
@@ -251,7 +251,8 @@ def keep(cache: Path) -> None:
     }
     kept = []
     for name, version in sorted(links):
-        for case in build.find((build.CASES, build.SEEDS), KEPT_ARCHES, [name]):
+        found = build.find((build.CASES, build.SEEDS), KEPT_ARCHES, [name])
+        for case in found or build.find((build.CASES, build.SEEDS), None, [name]):
             linked = build.Case(f"{name}@{version}", case.arch, case.folder, case.recipe)
             if _link_kept(version, case, cache, cache / linked.name / linked.arch):
                 kept.append(linked)

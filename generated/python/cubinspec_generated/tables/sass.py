@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 3950b9aa6959c8e3) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 05d8d9dfb44e1c97) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -53,7 +53,7 @@ NAMES: dict[int, str] = {
     0x032: 'HMUL2',
     0x033: 'HSET2',
     0x034: 'HSETP2',
-    0x035: 'IADD_64',
+    0x035: 'IADD',
     0x036: 'VIADD',
     0x037: 'IMMA',
     0x038: 'I2I',
@@ -333,7 +333,7 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x032: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
     0x033: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
     0x034: (Operand('a', 1, None, False), Operand('b', 1, None, False)),
-    0x035: (Operand('d', 2, None, False), Operand('a', 2, None, False), Operand('b', 2, None, False)),
+    0x035: (Operand('d', 1, RegisterCount(73, 0x2000000000000000000, (1, 2)), False), Operand('a', 1, RegisterCount(73, 0x2000000000000000000, (1, 2)), False), Operand('b', 1, RegisterCount(73, 0x2000000000000000000, (1, 2)), False)),
     0x036: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
     0x037: (Operand('d', 4, None, False), Operand('a', 4, None, False), Operand('b', 1, RegisterCount(85, 0x2000000000000000000000, (2, 4)), False), Operand('c', 4, None, False), Operand('g', 1, None, False, (), 0x1000000000000000000)),
     0x038: (Operand('d', 1, None, False), Operand('b', 1, None, False)),
@@ -571,7 +571,6 @@ READ_AFTER: dict[int, int] = {
 """Cycles until the operands of an instruction are read, by opcode."""
 
 LEAST_STALL: dict[int, int] = {
-    0x035: 2,
     0x11a: 4,
     0x146: 5,
     0x155: 5,

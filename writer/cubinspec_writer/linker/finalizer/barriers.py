@@ -83,9 +83,11 @@ _FOR_OTHERS = tuple(range(SASS_SHARED_BARRIER))
 _NEVER = 10**6
 
 
-def _ends_only_over(life: Lifetime, end: int) -> bool:
+def _ends_only_over(code: Code, life: Lifetime, end: int) -> bool:
     """Whether the end of a block waits for a barrier as it is over, which is not known before."""
-    return life.over_at == end and life.ends_at(end)
+    if not life.ends_at(end):
+        return False
+    return life.over_at == end or (code.is_entered(life, end) and not code.names(life, end))
 
 
 class _Numbers:
@@ -123,7 +125,7 @@ class _Numbers:
         # An instruction that waits for a number waits for all that have it.
         has_ended = any(other.ends_at(life.at) for other in self.active[number])
         for other in self.active[number]:
-            if _ends_only_over(other, life.at):
+            if _ends_only_over(self._code, other, life.at):
                 return True
             if other.is_pending_at(life.at) and (other.at == life.at or not has_ended):
                 return True
@@ -158,7 +160,9 @@ class _Numbers:
         return [
             other
             for other in self.active[number]
-            if other.is_pending_at(life.at) or other.meets(life) or _ends_only_over(other, life.at)
+            if other.is_pending_at(life.at)
+            or other.meets(life)
+            or _ends_only_over(self._code, other, life.at)
         ]
 
     def put(self, code: Code, life: Lifetime, number: int) -> None:
@@ -359,7 +363,9 @@ class _Chooser:
         first = min((at for at in firsts if at >= 0), default=-1)
         if leaves:
             # What is pending only on another path that comes together with this one costs less.
-            if not any(o.is_pending_at(life.at) or _ends_only_over(o, life.at) for o in others):
+            if not any(
+                o.is_pending_at(life.at) or _ends_only_over(self._code, o, life.at) for o in others
+            ):
                 return -1
             return max(0, own - (clock[first] - now)) if first >= 0 else 0
         if 0 <= first < life.user:
@@ -385,20 +391,63 @@ class _Chooser:
         return next((wait for wait in other.waits if life.at < wait <= end), -1)
 
 
-def assign(instructions: list[Instruction], *, knows_rounds: bool) -> tuple[list[Assignment], str]:
+def assign(
+    instructions: list[Instruction], *, waits_for_loops: bool
+) -> tuple[list[Assignment], str]:
     """The barriers of every instruction when the first instruction sets none.
 
     Args:
-        knows_rounds: whether code may wait for what the round of a loop before has left.
+        waits_for_loops: whether code waits in front of loops (rule K36).
 
     Returns:
         the assignment; why it is not certain to be the finalizer's, empty if it is.
     """
     code = Code(instructions)
     before = lifetimes(code)
-    if not knows_rounds and any(at <= life.at for life in before for at in life.waits):
+    if not (waits_for_loops and code.loops):
+        return _assigned(code, before[1:], before[0], is_gone=True)
+    return _assigned_in_front_of_loops(instructions, code, before)
+
+
+def _assigned_in_front_of_loops(
+    instructions: list[Instruction], code: Code, before: list[Lifetime]
+) -> tuple[list[Assignment], str]:
+    """The barriers of a kernel of CUDA 13.1 and later whose first instruction sets none (K36)."""
+    other = Code(instructions, waits_for_loops=True)
+    lives = lifetimes(other)
+    has_rounds = _has_rounds(before) or _has_rounds(lives)
+    if has_rounds and _has_unknown_rounds(other, lives):
         return [], "a barrier is waited for in the next round of a loop"
-    return _assigned(code, before[1:], before[0], is_gone=True)
+    found, doubt = _assigned(other, lives[1:], lives[0], is_gone=True)
+    if not has_rounds:
+        # Whether ends of blocks wait for what is over makes no difference where this is certain.
+        usual, other_doubt = _assigned(code, before[1:], before[0], is_gone=True)
+        doubt = doubt or other_doubt
+        if usual != found:
+            doubt = doubt or "a barrier may be waited for in front of a loop"
+    return found, doubt
+
+
+def _has_rounds(lives: list[Lifetime]) -> bool:
+    """Whether code waits for what the round of a loop before has left."""
+    return any(at <= life.at for life in lives for at in life.waits)
+
+
+def _has_unknown_rounds(code: Code, lives: list[Lifetime]) -> bool:
+    """Whether code waits for what the round of a loop before has left, in ways that are not known.
+
+    They are where the round comes to a wait of the input for it, and all numbers are as expected.
+    """
+    if any(
+        at <= life.at and at not in life.input_waits and code.last[at] != code.last[life.at]
+        for life in lives
+        for at in life.waits
+    ):
+        return True
+    waits = ((at, number) for number, stops in enumerate(code.waits) for at in stops)
+    if any(wait not in code.explained for wait in waits):
+        return True
+    return any(number != life.number for life, number in _chosen(code, lifetimes(code)))
 
 
 def choices(instructions: list[Instruction]) -> Iterator[tuple[Lifetime, int]]:
@@ -410,7 +459,11 @@ def choices(instructions: list[Instruction]) -> Iterator[tuple[Lifetime, int]]:
         WaitsError: it has more waits than are followed here.
     """
     code = Code(instructions)
-    lives = lifetimes(code)
+    yield from _chosen(code, lifetimes(code))
+
+
+def _chosen(code: Code, lives: list[Lifetime]) -> Iterator[tuple[Lifetime, int]]:
+    """Every barrier of code as it is, and the number that these steps give it."""
     _forget_counts(code, lives)
     chooser = _Chooser(code, lives)
     numbers = _Numbers(code)

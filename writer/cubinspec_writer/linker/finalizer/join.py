@@ -196,7 +196,7 @@ def _assign_barriers(job: Job, sass: Sections) -> None:
             found = schedule.without_stack_load(
                 section.content,
                 _jump_tables(section, owner),
-                knows_rounds=job.toolkit.knows_rounds,
+                waits_for_loops=job.toolkit.waits_for_loops,
             )
             _set_code(sass, section, owner, *found)
 

@@ -206,6 +206,7 @@ class Code:
         waits_for_all: the instructions that wait for all barriers.
         collective: every WARPSYNC.COLLECTIVE -> its ENDCOLLECTIVE.
         ends: every ENDCOLLECTIVE.
+        entrances: the ends of blocks in front of loops, which wait for all that others have set.
         registers: for every instruction what it writes and reads.
         counted: every DEPBAR, and the barrier whose pending operations it counts; `assign` leaves
             out those where nothing is pending.
@@ -229,6 +230,7 @@ class Code:
         "counted",
         "ends",
         "ends_before",
+        "entrances",
         "explained",
         "first",
         "instructions",
@@ -238,15 +240,21 @@ class Code:
         "registers",
         "waits",
         "waits_for_all",
+        "waits_for_loops",
     )
 
     def __init__(
-        self, instructions: list[Instruction], cycles: Mapping[int, int] = MappingProxyType({})
+        self,
+        instructions: list[Instruction],
+        cycles: Mapping[int, int] = MappingProxyType({}),
+        *,
+        waits_for_loops: bool = False,
     ) -> None:
         """Read code.
 
         Args:
             cycles: number of an instruction -> the cycles that it takes; others say so themselves.
+            waits_for_loops: whether code waits in front of loops.
         """
         after = followers(instructions)
         heads = blocks(instructions, after)
@@ -282,6 +290,13 @@ class Code:
         stalls: list[int] = []
         self._ways = Ways(self.after, self.last, self.clock, stalls)
         self.loops = sorted({to for at, found in enumerate(self.after) for to in found if to <= at})
+        loops = frozenset(self.loops) if waits_for_loops else frozenset()
+        self.entrances: frozenset[int] = frozenset(
+            at
+            for at, found in enumerate(self.after)
+            if at == self.last[at] and any(to > at and to in loops for to in found)
+        )
+        self.waits_for_loops = bool(self.entrances)
         self._paths = Paths(self.after, self.last)
         #: Where code behind each instruction goes back to, the foremost.
         self._returns = [NOWHERE] * len(instructions)
@@ -326,6 +341,10 @@ class Code:
                 self._written.setdefault(register, []).append(at)
             for register in _bits(written | read):
                 self._named.setdefault(register, []).append(at)
+
+    def is_entered(self, life: Lifetime, end: int) -> bool:
+        """Whether the end of another block waits for a lifetime as a loop begins behind."""
+        return end in self.entrances and self.last[life.at] != end
 
     def waits_for(self, at: int, number: int) -> bool:
         """Whether an instruction waits for a barrier in the input."""
@@ -405,6 +424,8 @@ class Code:
         """
         if end != self.last[end] or self.last[life.at] == end or self.names(life, end):
             return False
+        if end in self.entrances:
+            return False
         if life.is_result and self._is_uniform(life.at):
             return False
         setters = self.explained.get((end, life.number), ())
@@ -447,6 +468,7 @@ class Code:
 
         One that has to be waited for in every round of a loop is in use up to its head.
         """
+        stops = self._with_entrances(life, stops)
         region, reached = self.walk(life.at, listed(stops))
         is_unknown = life.is_result and self.has_unknown_users(life)
         heads = [
@@ -464,6 +486,11 @@ class Code:
         life.over = life.ended.difference(heads)
         life.end = region.beyonds[-1] if region.beyonds else life.at
         return reached
+
+    def _with_entrances(self, life: Lifetime, stops: list[int]) -> list[int]:
+        """Stops with the ends of other blocks in front of loops."""
+        entered = [at for at in self.entrances if self.last[life.at] != at]
+        return sorted({*stops, *entered}) if entered else stops
 
     def walk(self, start: int, stop_behind: Stops) -> tuple[Region, list[int]]:
         """What can run between an instruction and the first stop on every path.
@@ -484,6 +511,8 @@ class Code:
         which nothing needs, is over there.
         """
         if not life.at or self.last[life.at] == end or self.names(life, end):
+            return False
+        if end in self.entrances:
             return False
         return any(
             self.last[at] == end or (is_result and self._names_of((at, is_result), end))
@@ -515,7 +544,7 @@ class Code:
             foreign: the instructions.
             stops: waits behind these instructions, which end it.
         """
-        stays = listed(sorted({*life.waits, *stops} - foreign))
+        stays = listed(self._with_entrances(life, sorted({*life.waits, *stops} - foreign)))
         behind = without(self.overtaking(life), life.there)
         _, reached = self.walk(life.at, first_of(stays, behind))
         life.waits = self.measure(life, reached)
@@ -592,8 +621,9 @@ def lifetimes(code: Code, *, is_later: bool = False) -> list[Lifetime]:
         end = code.last[life.at]
         if not (life.at or is_later):
             life.outlasts = _is_told_pending(code, life, end, found)
-        is_late = code.has_passed(life, end)
-        if is_late or _is_told_over(code, life, end, ending):
+        if code.waits_for_loops:
+            pass  # then ends of blocks do not wait for what is over
+        elif code.has_passed(life, end) or _is_told_over(code, life, end, ending):
             life.over_at = end
         elif life.is_result and life.waits == [end] and end not in code.ends:
             # It is not over, so the end needs it, as a branch needs a predicate.
@@ -626,7 +656,12 @@ def _pass_heads(code: Code, lives: list[Lifetime]) -> None:
             continue
         if life.is_result and code.has_unknown_users(life):
             continue
-        early = {at for at in life.waits if ends.get(at, -1) > life.at and not code.names(life, at)}
+        early = {
+            at
+            for at in life.waits
+            if ends.get(at, -1) > life.at
+            and not (code.names(life, at) or code.is_entered(life, at))
+        }
         if early:
             waits = life.waits
             code.pass_by(life, early, stops=() if life.shares else code.waits[life.number])

@@ -38,6 +38,7 @@ from cubinspec_generated.codes_sass import (
     SASS_RESULT_PREDICATE_SHIFT,
     SASS_SECOND_PREDICATE_MASK,
     SASS_SECOND_PREDICATE_SHIFT,
+    SASS_SUM_IS_WIDE,
     SASS_UNIFORM_PREDICATE_AFTER,
     SASS_ZERO_REGISTER,
 )
@@ -77,6 +78,8 @@ _SHIFTS = {
     "i": SASS_REGISTER_C_SHIFT,
 }
 _NUMBER = SASS_REGISTER_D_MASK >> SASS_REGISTER_D_SHIFT
+#: Bits that tell that operands are pairs.
+_PAIRS = (SASS_IS_WIDE, SASS_SUM_IS_WIDE)
 #: In masks uniform registers stand behind the others.
 _FIRST_UNIFORM = _NUMBER + 1
 #: The mask of the first of them; a mask with one of them is no smaller.
@@ -167,7 +170,7 @@ def has_pairs(instruction: Instruction) -> bool:
     if (opcode, _form(word)) in WIDE:
         return True
     return any(
-        operand.count is not None and operand.count.mask == SASS_IS_WIDE & word
+        operand.count is not None and operand.count.mask in _PAIRS and operand.count.mask & word
         for operand in OPERANDS.get(opcode, ())
     )
 

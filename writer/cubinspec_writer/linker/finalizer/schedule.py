@@ -80,13 +80,13 @@ _, _SECOND_BYTE = SASS_OPCODE_MASK.to_bytes(2, "little")
 
 
 def without_stack_load(
-    code: bytes | bytearray, tables: Tables = NO_TABLES, *, knows_rounds: bool = True
+    code: bytes | bytearray, tables: Tables = NO_TABLES, *, waits_for_loops: bool = False
 ) -> tuple[bytes | None, str]:
     """The code of a kernel with new barriers.
 
     Args:
         tables: where its jumps through tables lead.
-        knows_rounds: whether code may wait for what the round of a loop before has left.
+        waits_for_loops: whether code waits in front of loops (rule K36).
 
     Returns:
         the new code, None if it stays as it is; why it stays although the finalizer changes it.
@@ -94,7 +94,7 @@ def without_stack_load(
     loses, doubt = _loses_load(code)
     if not loses:
         return None, doubt
-    return _assigned(decode(code, tables), partial(assign, knows_rounds=knows_rounds), 1)
+    return _assigned(decode(code, tables), partial(assign, waits_for_loops=waits_for_loops), 1)
 
 
 def with_stack_load(

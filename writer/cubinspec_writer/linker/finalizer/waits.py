@@ -138,12 +138,19 @@ def _wait_where_set_again(
         again = {
             at
             for at in life.there.chosen(setters[number], life.at)
-            if (no_more or number != old.number or not code.instructions[at].sets(number))
+            if (no_more or number != old.number or not _was_set_again(code, old, at))
         }
         dropped |= {(at, number) for at in no_more - again}
         if no_more or again:
             life.waits = code.measure(life, sorted(again.union(life.waits)))
     return dropped
+
+
+def _was_set_again(code: Code, life: Lifetime, at: int) -> bool:
+    """Whether an instruction sets the number of a lifetime in the input, which is pending there."""
+    if not code.instructions[at].sets(life.number):
+        return False
+    return not code.waits_for_loops or code.walk(life.at, listed(life.input_waits))[0].has(at)
 
 
 def sets_again(code: Code, life: Lifetime, at: int) -> bool:
@@ -171,7 +178,7 @@ def _part(code: Code, lives: list[Lifetime], given: Given) -> set[tuple[int, int
         foreign = {
             at
             for at in life.waits
-            if not code.names(life, at)
+            if not (code.names(life, at) or code.is_entered(life, at))
             and not (own == life.number and at <= life.at and sets_again(code, life, at))
             and any(
                 given.get(s) != own and (at != code.last[at] or _ends_for(code, s, life, at))

@@ -116,10 +116,10 @@ def fits(wanted: Target, elf: Elf) -> bool:
     known = ARCHITECTURES.get(sm)
     if known is not None and known.renamed_to == wanted.sm:
         return True
-    return wanted.links(sm, specific=_is_specific(elf))
+    return wanted.links(sm, specific=is_specific(elf))
 
 
-def _is_specific(elf: Elf) -> bool:
+def is_specific(elf: Elf) -> bool:
     """Whether a cubin is for an `a` variant: before CUDA 13 a flag says it, later `.nv.compat`."""
     _, _, _, _, _, _, e_flags, *_ = elf.ehdr
     if elf.ident[EI_OSABI] == ELFOSABI_CUDA_V2 and e_flags & EF_CUDA_V2_ACCELERATORS:

@@ -29,6 +29,7 @@ from cubinspec_writer.linker.inputs.accept import (
     holds_nothing,
     is_cubin,
     is_named_otherwise,
+    is_specific,
     newest_input,
     target_of,
     too_old,
@@ -344,13 +345,19 @@ class _Gatherer:
         self.found.hosts.append(HostObject(register_name(name)))
 
     def _check_target(self, elf: Elf, name: str) -> None:
-        """Warn of code without a Mercury half (rule T7), then refuse code for another target."""
+        """Warn of code without a Mercury half (rule T7), then refuse code for another target.
+
+        Rule K37.
+        """
         if self.target.family.capsule and not has_mercury(elf):
             self.diagnostics.warning(
                 f"Output is limited to run on SM Arch '{self.target.sm}' only due to limitations "
                 f"in input file {name}"
             )
         check_form(elf, name, self.diagnostics)
+        is_parted = self.toolkit().parts_variants and not self.target.is_specific
+        if is_parted and is_specific(elf):
+            raise self.diagnostics.fatal("cannot link accelerated arch to non-accelerated")
         if not fits(self.target, elf):
             raise self.diagnostics.fatal(
                 f"Input file '{name}' arch does not match target '{self.options.arch}'"
@@ -432,7 +439,8 @@ class _Gatherer:
             raise self.diagnostics.fatal(f"elfLink {what} error")
         is_taken = False
         for group in content.groups:
-            best = best_image(group, self.target)
+            parts_variants = self.toolkit().parts_variants
+            best = best_image(group, self.target, parts_variants=parts_variants)
             if best is None:
                 if needs_optimisation(group):
                     raise UnsupportedLinkError(f"link-time optimisation ('{name}')")

@@ -80,10 +80,13 @@ def read_container(name: str, data: bytes, diagnostics: Diagnostics) -> Content:
     return content
 
 
-def best_image(group: list[Image], wanted: Target) -> Image | None:
+def best_image(group: list[Image], wanted: Target, *, parts_variants: bool) -> Image | None:
     """The image of the highest sm number that a target accepts (rule T4).
 
     Of the same number, cubins come before PTX, then `a` variants before `f` before the base.
+
+    Args:
+        parts_variants: whether only an `a` target accepts such cubins (rule K37).
     """
     best: Image | None = None
     best_rank = (-1, False, -1)
@@ -95,6 +98,7 @@ def best_image(group: list[Image], wanted: Target) -> Image | None:
         is_cubin = image.kind == "cubin"
         if is_cubin:
             accepted = wanted.links(own.sm, specific=own.is_specific)
+            accepted &= not (parts_variants and own.is_specific) or wanted.is_specific
         else:
             accepted = wanted.assembles(own)
         rank = (own.sm, is_cubin, _VARIANT_RANK[own.variant])

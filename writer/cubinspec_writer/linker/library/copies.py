@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cubinspec.errors import BadStructureError
+from cubinspec.format.sections import CONSTANT_BANK_TYPES
 from cubinspec_generated.codes import (
     SHF_ALLOC,
     SHF_EXECINSTR,
@@ -160,13 +161,19 @@ def accepted_here(obj: InputObject, index: int) -> bool:
     return symbol.definition[1] is row or any(copy is row for _, copy in symbol.replaced)
 
 
-def left_relocations(symbol: Symbol) -> bool:
-    """Whether the code of a copy that gave way had relocations."""
-    return any(
-        relocs.target == row.shndx and relocs.rows
-        for obj, row in symbol.replaced
-        for relocs in obj.relocs
-    )
+def left_relocations(symbol: Symbol, *, with_tables: bool = False) -> bool:
+    """Whether the code of a copy that gave way had relocations.
+
+    Args:
+        with_tables: or a jump table of it.
+    """
+    for obj, row in symbol.replaced:
+        for relocs in obj.relocs:
+            target = obj.sections[relocs.target]
+            is_table = target.sh_type in CONSTANT_BANK_TYPES and target.info == row.shndx
+            if relocs.rows and (relocs.target == row.shndx or (with_tables and is_table)):
+                return True
+    return False
 
 
 def states_signature(obj: InputObject, index: int) -> bool:

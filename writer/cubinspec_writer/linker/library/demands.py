@@ -19,6 +19,7 @@ from cubinspec_generated.codes import (
     EIATTR_GRID_ATTRIBUTES,
     EIATTR_KPARAM_INFO,
     EIATTR_KPARAM_INFO_V2,
+    EIATTR_LANGUAGE,
     EIATTR_LOAD_CACHE_REQUEST,
     EIATTR_MAX_STACK_SIZE,
     EIATTR_MIN_STACK_SIZE,
@@ -425,7 +426,9 @@ MARKS: Final = frozenset(
 )
 #: Modes of tensor memory, of which only code of CUDA 13 tells its kernels (rule I4).
 TENSOR_MODES: Final = frozenset((EIATTR_TCGEN05_1CTA_USED, EIATTR_TCGEN05_2CTA_USED))
-_LISTS: Final = frozenset((EIATTR_EXTERNS, EIATTR_AT_ENTRY_FRAGMENTS))
+#: Attributes whose words kernels join, each once.
+WORD_LISTS: Final = frozenset((EIATTR_AT_ENTRY_FRAGMENTS, EIATTR_LANGUAGE))
+_LISTS: Final = frozenset((EIATTR_EXTERNS, *WORD_LISTS))
 TAKEN: Final = frozenset((*JOINED, *MARKS, *_LISTS, EIATTR_REG_RECONFIG))
 #: The format in which a kernel gets what it lacks.
 FORMATS: Final = {

@@ -11,6 +11,7 @@ from cubinspec.format.attributes import immediate, raw_record
 from cubinspec_generated import columns
 from cubinspec_generated.codes import (
     EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE,
+    EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET,
     EIFMT_BVAL,
     EIFMT_HVAL,
     EIFMT_SVAL,
@@ -145,7 +146,14 @@ def _fast_path(job: Job, objects: list[InputObject], unrestricted: int) -> int:
     from cubinspec_writer.linker.finalizer.fastpath import merged_mask  # from sm_100 on only
 
     inputs = []
+    is_foreign = False
     for obj in objects:
-        record = (_records(obj) or {}).get(EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE)
+        records = _records(obj) or {}
+        record = records.get(EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE)
         inputs.append((obj, None if record is None else int.from_bytes(record[4:], "little")))
-    return merged_mask(inputs, unrestricted, job.toolkit)
+        variant = records.get(EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET)
+        is_foreign |= variant is None or not _value(variant)
+    merged = merged_mask(inputs, unrestricted, job.toolkit)
+    if is_foreign and job.target.is_specific and job.toolkit.parts_variants:
+        merged &= unrestricted & -unrestricted  # the lowest bit stays (rule K37)
+    return merged

@@ -29,7 +29,7 @@ def run(job: Job, objects: list[InputObject], diagnostics: Diagnostics) -> None:
         LinkError: from sm_100 on, a copy that gave way had relocations (rule M60).
     """
     functions = {symbol for obj in objects for symbol in obj.called.values()}
-    ends = job.family.keeps_symbols and job.toolkit.refuses_left_relocations
+    ends = job.family.keeps_symbols and job.toolkit.leaves_relocations
     if ends and any(left_relocations(f) for f in functions if f.replaced):
         raise diagnostics.fatal("Internal error: unexpected reloc")
     gone = {f for f in functions if f.is_entry and not f.live}

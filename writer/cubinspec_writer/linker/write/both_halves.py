@@ -16,7 +16,9 @@ from cubinspec_generated.codes import (
     SHF_EXECINSTR,
     SHT_CUDA_CONSTANT_B0,
     SHT_CUDA_CONSTANT_B2,
+    SHT_CUDA_GLOBAL,
     SHT_CUDA_METADATA,
+    SHT_CUDA_SHARED,
     SHT_CUDA_UFT_ENTRY,
     ST_BIND_SHIFT,
     STB_LOCAL,
@@ -35,6 +37,9 @@ from cubinspec_writer.linker.write.contents import (
 )
 from cubinspec_writer.linker.write.described import DescribedHalf, bare_name, encoded, signatures
 from cubinspec_writer.linker.write.mercury import MercuryCopies
+
+#: What ptxas has in front of its symbol table besides code, before it lays its file out.
+_IN_FRONT = (SHT_CUDA_GLOBAL, SHT_CUDA_SHARED)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,30 +120,35 @@ def _without_dropped(half: DescribedHalf, history: History) -> Iterator[out.Sect
 def _link_entries(described: Description, objects: list[InputObject], *, is_final: bool) -> None:
     """Let tables of unified functions and data refer to what CUDA 13.5 lets them refer to.
 
-    That is the section whose number was that of the symbol table, counted from the end of the
-    code sections of the inputs up to the first one with such a table.
+    That is the section whose number the symbol table had where ptxas made the first of them, behind
+    code, global and shared memory.
 
     Raises:
         UnsupportedLinkError: there is no such section.
     """
-    first = PRODUCERS[described.profile].entry_link
     creation = described.sections
-    entries = [made for made in creation if made.sh_type in UNIFIED_ENTRY_TYPES]
+    entries = [
+        made
+        for made in creation
+        if made.sh_type in UNIFIED_ENTRY_TYPES
+        and not (is_final and made.sh_type == SHT_CUDA_UFT_ENTRY)
+    ]
     if not entries:
         return
-    for obj in objects:
-        first += sum(bool(section.flags & SHF_EXECINSTR) for section in obj.sections)
-        if obj.of_types(UNIFIED_ENTRY_TYPES):
-            break
     order = index_order(PRODUCERS[described.profile], creation)
-    if first > len(order):
-        raise UnsupportedLinkError("tables of unified data beside more code than sections")
-    target = creation[order[first - 1]]
-    twin = MERCURY_PREFIX + target.name
-    copy = next((made for made in creation if made.name == twin), target)
     for made in entries:
-        if not is_final or made.sh_type != SHT_CUDA_UFT_ENTRY:
-            made.link = copy if made.sh_flags & SHF_CUDA_MERCURY else target
+        obj = next((obj for obj in objects if obj.of_type(made.sh_type)), None)
+        number = PRODUCERS[described.profile].entry_link
+        number += sum(
+            bool(section.flags & SHF_EXECINSTR) or section.sh_type in _IN_FRONT
+            for section in (obj.sections if obj is not None else ())
+        )
+        if obj is None or number > len(order):
+            raise UnsupportedLinkError("tables of unified data beside more code than sections")
+        target = creation[order[number - 1]]
+        twin = MERCURY_PREFIX + target.name
+        copy = next((made for made in creation if made.name == twin), target)
+        made.link = copy if made.sh_flags & SHF_CUDA_MERCURY else target
 
 
 def _used_signatures(state: LinkState) -> Iterable[str]:

@@ -6,12 +6,15 @@ its SASS twin in relocations and contents. The half has a symbol table of its ow
 
 from __future__ import annotations
 
+from cubinspec.format.attributes import split_records
 from cubinspec.format.layout import mercury_rank
 from cubinspec.format.packing import align_up
 from cubinspec.format.sections import CAPMERC_UFT, MERCURY_TYPE
 from cubinspec.format.strings import length
 from cubinspec_generated import records
 from cubinspec_generated.codes import (
+    EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE,
+    EICOMPAT_ATTR_FINALIZER_VERSION,
     SHF_CUDA_MERCURY,
     SHF_EXECINSTR,
     SHT_CUDA_CAPMERC,
@@ -37,14 +40,13 @@ from cubinspec_writer.linker.write.described import DescribedHalf, describe, sec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cubinspec_writer.emitter.model import Context, Section
+    from cubinspec.format.targets import Toolkit
+    from cubinspec_writer.emitter.model import Body, Context, Section
     from cubinspec_writer.linker.model import OutSection
     from cubinspec_writer.linker.state import LinkState
 
 _DEBUG_INFO = ".debug_info"
 _DEBUG_LINE = ".debug_line"
-#: Size of the record of `.nv.compat` that the finalizer adds.
-_LEN_FASTPATH_RECORD = 12
 #: The largest ratio of SASS bytes to Mercury bytes of a function; real files have about three.
 _MOST_GROWTH = 64
 _SYMTAB_ALIGN = 8
@@ -68,6 +70,7 @@ class MercuryCopies:
             producer: key of ``cubinspec_generated.producers.PRODUCERS``.
         """
         self._capsules_last = PRODUCERS[producer].capsules_last
+        self._stores_reserved = PRODUCERS[producer].stores_reserved
         self.sass = sass
         self.state = state
         self.copies = {
@@ -122,7 +125,7 @@ class MercuryCopies:
         if is_code and isinstance(body, bodies.Blob):
             body = _CapsuleBody(body.data, self._twin(section))
         if sh_type == SHT_CUDA_RESERVED_SHARED:
-            body = bodies.Blob(_stale_headers(self.state, section.size))
+            body = self._reserved_shared(section.size)
         return out.Section(
             mercury_copy_name(section),
             SHT_CUDA_CAPMERC if is_code else MERCURY_TYPE.get(sh_type, sh_type),
@@ -134,6 +137,12 @@ class MercuryCopies:
             has_symbol=False,
             shares=False if self._is_apart(section) else None,
         )
+
+    def _reserved_shared(self, size: int) -> Body:
+        """Reserved shared memory, which shows what stands behind it (rules F10, K35)."""
+        if self._stores_reserved:
+            return bodies.Blob(_stale_headers(self.state, size))
+        return bodies.NoBytes(size)
 
     def _is_apart(self, section: OutSection) -> bool:
         """Whether a copy never shares the bytes of its twin, even when they are equal by chance.
@@ -242,12 +251,20 @@ def _code_size(section: OutSection, owner: Symbol) -> int:
     return owner.size
 
 
+def _without_finalizer(records: bytes, toolkit: Toolkit) -> bytes:
+    """`.nv.compat` before the finalizer adds version, and the fast path if nvlink did not (K35)."""
+    added = {EICOMPAT_ATTR_FINALIZER_VERSION}
+    if EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE not in toolkit.merges:
+        added.add(EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE)
+    return b"".join(record for record in split_records(records) if record[1] not in added)
+
+
 def _padding_behind_reserved(mercury: LinkState) -> int:
     """Bytes between reserved shared memory and the section headers of the Mercury file.
 
     Sections without bytes are aligned, too, so the offset in that file matters when one behind has
-    a larger alignment. The file is laid out with code as long as its symbols say, and without the
-    record that the finalizer adds to `.nv.compat`.
+    a larger alignment. The file is laid out with code as long as its symbols say, and without what
+    the finalizer adds to `.nv.compat`.
     """
     without_bytes = [s for s in mercury.sections.made if s.emitted and s.is_nobits]
     types = [section.sh_type for section in without_bytes]
@@ -257,12 +274,12 @@ def _padding_behind_reserved(mercury: LinkState) -> int:
     reserved = without_bytes[number]
     if all(section.align <= reserved.align for section in without_bytes[number + 1 :]):
         return 0
-    half = DescribedHalf(mercury)
+    half, toolkit = DescribedHalf(mercury), mercury.job.toolkit
     for section, made in half.made.items():
         if section.flags & SHF_EXECINSTR and section.owner is not None:
             made.body = bodies.Blob(bytes(_code_size(section, section.owner)))
         elif section.sh_type == SHT_CUDA_COMPAT_INFO:
-            made.body = bodies.Blob(bytes(len(section.content) - _LEN_FASTPATH_RECORD))
+            made.body = bodies.Blob(_without_finalizer(bytes(section.content), toolkit))
     planned = plan(describe(half))
     rows = zip(planned.sections, planned.section_rows, strict=True)
     offset_of = {id(made): offset for made, (_, _, _, _, offset, *_) in rows}

@@ -52,6 +52,7 @@ from cubinspec_writer.linker.passes.attributes.functions import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec.format.attributes import RawRecord
     from cubinspec_writer.linker.diagnostics import Diagnostics
     from cubinspec_writer.linker.graph import Graph
     from cubinspec_writer.linker.model import InputObject, OutSection, Symbol
@@ -106,6 +107,8 @@ def run(
     collected = collect(job, sections, attributes, mercury_sections, reach, set(takers))
     facts = FunctionFacts(objects, unified, attributes)
     demands: Demands | None = None
+    measured: list[Symbol] = []
+    added: dict[Symbol, int] = {}
     if is_final:
         measured = _with_stacks(symbols, unified, kernels)
         demands = Demands(graph, facts, measured)
@@ -123,9 +126,7 @@ def run(
             _check_registers(job, diagnostics, facts, demands)
         if job.toolkit.raises_code_registers:
             _raise_registers_of_code(facts, demands, kernels)
-    _write_info(sections.fixed[".nv.info"], rows)
-    if demands is not None:
-        _add_sync_stacks(collected, facts, demands, kernels, recursive)
+        added = _add_sync_stacks(collected, facts, demands, kernels, recursive)
     unsaid = add_masks(symbols, sections, collected, demands)
     marked = reserving(collected) if not job.options.reserve_shared else []
     if demands is not None:
@@ -153,6 +154,8 @@ def run(
             demands,
             is_alone=is_final and is_alone,
         )
+        _speak(stubs.languages, rows, collected, added, measured)
+    _write_info(sections.fixed[".nv.info"], rows)
     counts = any(obj.barriers for obj in objects)
     write_functions(job, handles, collected, demands, takers, unsaid, has_counts=counts)
     if stubs is not None:
@@ -177,8 +180,13 @@ def _add_sync_stacks(
     demands: Demands,
     kernels: list[Symbol],
     recursive: set[Symbol],
-) -> None:
-    """Give kernels the stack of synchronisation of all that they reach (rule G3)."""
+) -> dict[Symbol, int]:
+    """Give kernels the stack of synchronisation of all that they reach (rule G3).
+
+    Returns:
+        those that had none, with the attribute that they got.
+    """
+    added = {}
     for kernel in kernels if recursive or demands.syncs else ():
         if kernel not in collected.sections:
             continue
@@ -189,8 +197,36 @@ def _add_sync_stacks(
             size = (demands.syncs.get(kernel) or 0) & UNKNOWN_STACK
             if size == facts.syncs.get(kernel, 0):
                 continue
-        code = next((r[1] for r in records if r[1] in SYNCS), EIATTR_CRS_STACK_SIZE)
+        code = next((r[1] for r in records if r[1] in SYNCS), None)
+        if code is None:
+            code = added[kernel] = EIATTR_CRS_STACK_SIZE
         replace_record(records, code, raw_record(EIFMT_SVAL, code, 0, words(size)))
+    return added
+
+
+def _speak(
+    languages: list[RawRecord],
+    rows: list[bytes],
+    collected: Collected,
+    added: dict[Symbol, int],
+    measured: list[Symbol],
+) -> None:
+    """Let the record that was added last have languages that stubs take over (rule X24).
+
+    Args:
+        added: kernels that got a stack of synchronisation, with its attribute.
+        measured: kernels and stubs, whose stacks were told in turn.
+    """
+    from cubinspec_writer.linker.passes.attributes.takeover import with_words
+
+    for language in languages:
+        code = added.get(measured[-1])
+        if code is None:
+            rows[-1] = with_words(rows[-1], language)
+        else:
+            records = collected.sections[measured[-1]].records
+            known = next(record for record in records if record[1] == code)
+            replace_record(records, code, with_words(known, language))
 
 
 def _global_rows(

@@ -15,6 +15,7 @@ from cubinspec_generated.codes import (
     EIATTR_FRAME_SIZE,
     EIATTR_GRAPHICS_GLOBAL_CBANK,
     EIATTR_GRID_ATTRIBUTES,
+    EIATTR_LANGUAGE,
     EIATTR_LOAD_CACHE_REQUEST,
     EIATTR_MAX_STACK_SIZE,
     EIATTR_MAXREG_COUNT,
@@ -341,6 +342,8 @@ def _is_told(job: Job, function: Symbol, code: int) -> bool:
     """Whether kernels take over an attribute of a device function."""
     if code == EIATTR_GRID_ATTRIBUTES:
         return job.toolkit.joins_grid_attributes  # rule K23
+    if code == EIATTR_LANGUAGE:
+        return job.toolkit.joins_languages  # rule K34
     return code not in TENSOR_MODES or _input_of(function).toolkit >= WRITTEN.number
 
 

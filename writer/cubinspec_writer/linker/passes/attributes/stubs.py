@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from cubinspec.format.attributes import raw_record
-from cubinspec_generated.codes import EIATTR_SPARSE_MMA_MASK, EIFMT_HVAL
+from cubinspec_generated.codes import EIATTR_LANGUAGE, EIATTR_SPARSE_MMA_MASK, EIFMT_HVAL
 from cubinspec_writer.linker.library.unified import STUB_ATTRIBUTES
-from cubinspec_writer.linker.passes.attributes.takeover import Taker, fill_externs, met_functions
+from cubinspec_writer.linker.passes.attributes.takeover import (
+    Taker,
+    fill_externs,
+    met_functions,
+    with_words,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,23 +70,46 @@ class StubAttributes:
 
     Attributes:
         records: for every stub, those that count as its own, with what it takes behind them.
+        languages: what the last record of the program gets behind its payload.
     """
 
     section: OutSection | None
     records: dict[Symbol, list[RawRecord]]
+    languages: list[RawRecord]
 
     def __init__(self, sections: Sections, unified: Unified) -> None:
         self.section = sections.find(STUB_ATTRIBUTES)
         own = self.section.records if self.section is not None else []
         self.records = {stub: [] if number else own[:] for number, stub in enumerate(unified.stubs)}
         self.taken: list[tuple[Symbol, int]] = []
+        self.languages = []
+        self._spoken: dict[Symbol, tuple[Symbol, int] | None] = {}
 
     def take(self, diagnostics: Diagnostics, stub: Symbol, record: RawRecord) -> None:
-        """Let a stub take over a record."""
+        """Let a stub take over a record.
+
+        The first language of each is lost, others go to the record that was added last, whatever
+        it says (rule X24).
+        """
+        if record[1] == EIATTR_LANGUAGE:
+            if stub in self._spoken:
+                self._speak(self._spoken[stub], record)
+            else:
+                self._spoken[stub] = self.taken[-1] if self.taken else None
+            return
         records = self.records[stub]
         num_known = len(records)
         Taker(diagnostics, stub, records).take(record)
         self.taken += [(stub, record[1]) for record in records[num_known:]]
+
+    def _speak(self, place: tuple[Symbol, int] | None, record: RawRecord) -> None:
+        if place is None:
+            self.languages.append(record)
+            return
+        stub, code = place
+        records = self.records[stub]
+        at = next(i for i, known in enumerate(records) if known[1] == code)
+        records[at] = with_words(records[at], record)
 
     def write(self, mercury: Sections | None) -> None:
         """Write the section.

@@ -17,6 +17,7 @@ from cubinspec_generated.codes import (
     EIATTR_CTAIDZ_USED,
     EIATTR_EXTERNS,
     EIATTR_GRID_ATTRIBUTES,
+    EIATTR_LANGUAGE,
     EIATTR_NUM_BARRIERS,
     EIATTR_NUM_MBARRIERS,
     EIATTR_REG_RECONFIG,
@@ -35,6 +36,7 @@ from cubinspec_writer.linker.library.demands import (
     FORMATS,
     JOINED,
     MARKS,
+    WORD_LISTS,
     Asked,
     Demands,
     external_record,
@@ -162,13 +164,28 @@ class Taker:
                 if record[1] == EIATTR_SPARSE_MMA_MASK:
                     self._take(record)
 
-    def behind_names(self, functions: Iterable[Symbol], asked: Asked) -> None:
+    def behind_names(self, functions: list[Symbol], asked: Asked) -> None:
         """Take what stands behind external names."""
         rows = [record for function in functions for record in asked.get(function, ())]
         for code in _ALONE_LAST:
             for record in rows:
                 if record[1] == code:
                     self._take(record)
+        self._join_languages(functions, asked)
+
+    def _join_languages(self, functions: list[Symbol], asked: Asked) -> None:
+        """Make the record anew at the end, when it grows, in the order of the inputs (rule K34)."""
+        at = self._find(EIATTR_LANGUAGE)
+        own = self.records[at] if at is not None else raw_record(EIFMT_SVAL, EIATTR_LANGUAGE, 0)
+        joined = raw_record(EIFMT_SVAL, EIATTR_LANGUAGE, 0)
+        for function in functions:
+            rows = [own] if function is self.kernel else asked.get(function, ())
+            for record in rows:
+                if record[1] == EIATTR_LANGUAGE:
+                    joined = with_words(joined, record)
+        if len(joined) > len(own):
+            replace_record(self.records, EIATTR_LANGUAGE, None)
+            self.records.append(joined)
 
     def _find(self, code: int) -> int | None:
         return next((i for i, record in enumerate(self.records) if record[1] == code), None)
@@ -189,7 +206,7 @@ class Taker:
             self.records.append(_natural(record, alone=own is not None))
         elif own is not None and code == EIATTR_VRC_CTA_INIT_COUNT:
             pass  # the only kernel keeps its own
-        elif self.records[at][0] == EIFMT_SVAL and code != EIATTR_AT_ENTRY_FRAGMENTS:
+        elif self.records[at][0] == EIFMT_SVAL and code not in WORD_LISTS:
             pass  # nvlink writes the number over the payload's size
         elif code in JOINED:
             old, largest = header_value(self.records[at]), _largest(code)
@@ -198,12 +215,8 @@ class Taker:
         elif code == EIATTR_REG_RECONFIG and own is None:
             value = header_value(record) & _largest(code)
             self.records[at] = raw_record(self.records[at][0], code, value)
-        elif code == EIATTR_AT_ENTRY_FRAGMENTS:
-            payload = self.records[at][4:]
-            known = [payload[i : i + 4] for i in range(0, len(payload), 4)]
-            words = (record[i : i + 4] for i in range(4, len(record), 4))
-            known += [word for word in words if word not in known]
-            self.records[at] = raw_record(EIFMT_SVAL, code, 0, b"".join(known))
+        elif code in WORD_LISTS:
+            self.records[at] = with_words(self.records[at], record)
 
     def _tell_modes(self) -> None:
         """Report modes of tensor memory that exclude each other (rule I4)."""
@@ -213,6 +226,14 @@ class Taker:
                 "granularity(.cta_group::2) and that is not allowed."
             )
         self.told = True
+
+
+def with_words(record: RawRecord, other: RawRecord) -> RawRecord:
+    """A record with the words of another one that it lacks."""
+    known = [record[i : i + 4] for i in range(4, len(record), 4)]
+    added = (other[i : i + 4] for i in range(4, len(other), 4))
+    payload = b"".join(dict.fromkeys((*known, *added)))
+    return record[:2] + len(payload).to_bytes(2, "little") + payload
 
 
 def _natural(record: RawRecord, *, alone: bool) -> RawRecord:

@@ -335,14 +335,23 @@ def _replace(one: OneInput, symbol: Symbol, row: InSymbol) -> None:
                 section.align = one.obj.sections[row.shndx].align
             one.sections.members.pop(section, None)
         if section.sh_type in CONSTANT_BANK_TYPES:
-            # Their relocations stay (rule F4).
             one.constants.mixed.add(section)
             one.constants.tables.pop(section, None)
-            continue
+            if not one.job.toolkit.leaves_relocations:
+                _forget_relocations(one, section)
+            continue  # else they stay (rule F4)
         for is_rela in (False, True):
             relocs = one.maker.reloc_section(section, is_rela)
             if relocs is not None:
                 relocs.relocs.clear()
+
+
+def _forget_relocations(one: OneInput, bank: OutSection) -> None:
+    """Remove what a copy that gave way has told about its jump tables (rule K33)."""
+    one.relocations.staged.pop(bank, None)
+    relocs = one.relocations.sections.get((bank, True))
+    if relocs is not None:
+        relocs.relocs.clear()
 
 
 def _dead_kernel(one: OneInput, kernel: Symbol) -> None:

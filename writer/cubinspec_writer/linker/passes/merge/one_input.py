@@ -157,12 +157,15 @@ def is_forgotten(one: OneInput, index: int) -> bool:
     """Whether the entry of a replaced copy loses its relocations.
 
     nvlink takes them from frame and line tables, of those with addends, when the code of any
-    copy that gave way had relocations with addends (rule W3).
+    copy that gave way had relocations with addends (rule W3), in CUDA 13.5
+    also when its jump tables had some (rule K33).
     """
     symbol = one.obj.bound[index]
     if symbol is None or not symbol.replaced or defined_here(one.obj, index):
         return False
-    return accepted_here(one.obj, index) and left_relocations(symbol)
+    if not accepted_here(one.obj, index):
+        return False
+    return left_relocations(symbol, with_tables=not one.job.toolkit.leaves_relocations)
 
 
 def place_section(
