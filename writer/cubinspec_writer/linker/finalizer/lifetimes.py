@@ -352,15 +352,12 @@ class Code:
 
     def names(self, life: Lifetime, at: int) -> bool:
         """Whether an instruction has to wait for the registers of a lifetime."""
-        return self._names_all(at) or self._names_of((life.at, life.is_result), at)
-
-    def _names_of(self, setter: tuple[int, bool], at: int) -> bool:
-        """Whether an instruction names the registers of what set a barrier."""
-        by, is_result = setter
+        if self._names_all(at):
+            return True
         written, read = self.registers[at]
-        if is_result:
-            return bool(self.registers[by][0] & (written | read))
-        result, operands = self.registers[by]
+        result, operands = self.registers[life.at]
+        if life.is_result:
+            return bool(result & (written | read))
         return bool(operands & ~result & written)
 
     def _names_all(self, at: int) -> bool:
@@ -505,19 +502,13 @@ class Code:
         return self._returns[at] <= at
 
     def ends_for_others(self, life: Lifetime, end: int) -> bool:
-        """Whether the end of another block waits in the input for others than a lifetime.
-
-        They are set in that block, or are results that it needs. What the first instruction loads,
-        which nothing needs, is over there.
-        """
-        if not life.at or self.last[life.at] == end or self.names(life, end):
+        """Whether the end of another block waits in the input for what is set in that block."""
+        if self.last[life.at] == end or self.names(life, end):
             return False
         if end in self.entrances:
             return False
-        return any(
-            self.last[at] == end or (is_result and self._names_of((at, is_result), end))
-            for at, is_result in self.explained.get((end, life.number), ())
-        )
+        setters = self.explained.get((end, life.number), ())
+        return any(self.last[at] == end for at, _ in setters)
 
     def explain(self, lives: list[Lifetime]) -> None:
         """Note which lifetimes explain waits that nothing else does.
