@@ -64,11 +64,11 @@ class Item:
     __slots__ = ("at", "count", "end", "number", "start")
 
     def __init__(self, number: int, count: int, at: int, start: int, end: int) -> None:
-        self.number = number
-        self.count = count
-        self.at = at
-        self.start = start
-        self.end = end
+        self.number: int = number
+        self.count: int = count
+        self.at: int = at
+        self.start: int = start
+        self.end: int = end
 
     @property
     def is_padding(self) -> bool:

@@ -116,16 +116,17 @@ class Instruction:
     )
 
     def __init__(self, word: int, number: int) -> None:
-        self.word = word
-        self.opcode = opcode = _opcode(word)
-        self.write = (word & SASS_WRITE_BARRIER_MASK) >> SASS_WRITE_BARRIER_SHIFT
-        self.read = (word & SASS_READ_BARRIER_MASK) >> SASS_READ_BARRIER_SHIFT
+        self.word: int = word
+        opcode = _opcode(word)
+        self.opcode: int = opcode
+        self.write: int = (word & SASS_WRITE_BARRIER_MASK) >> SASS_WRITE_BARRIER_SHIFT
+        self.read: int = (word & SASS_READ_BARRIER_MASK) >> SASS_READ_BARRIER_SHIFT
         wait = (word & SASS_WAIT_MASK) >> SASS_WAIT_SHIFT
-        self.waits_for_all = wait == ALL_BARRIERS and opcode in WAITS_FOR_ALL
-        self.wait = 0 if self.waits_for_all else wait
-        self.target = -1
+        self.waits_for_all: bool = wait == ALL_BARRIERS and opcode in WAITS_FOR_ALL
+        self.wait: int = 0 if self.waits_for_all else wait
+        self.target: int = -1
         self.table: Sequence[int] = ()
-        self.goes_on = True
+        self.goes_on: bool = True
         if opcode == SASS_BRA:
             self.target = target_of(word, number)
             self.goes_on = word & _TESTS != _TESTS_NOTHING

@@ -128,15 +128,15 @@ class Lifetime:
     )
 
     def __init__(self, at: int, opcode: int, number: int, is_result: bool) -> None:
-        self.at = at
-        self.opcode = opcode
-        self.number = number
-        self.is_result = is_result
-        self.is_long = is_result and opcode in LONG
-        self.is_texture = is_result and opcode in TEXTURE
+        self.at: int = at
+        self.opcode: int = opcode
+        self.number: int = number
+        self.is_result: bool = is_result
+        self.is_long: bool = is_result and opcode in LONG
+        self.is_texture: bool = is_result and opcode in TEXTURE
         self.is_unused = False
         self.outlasts = False
-        self.end = at
+        self.end: int = at
         self.there = Region()
         self.ended: frozenset[int] = frozenset()
         self.over: frozenset[int] = frozenset()
@@ -290,13 +290,10 @@ class Code:
         stalls: list[int] = []
         self._ways = Ways(self.after, self.last, self.clock, stalls)
         self.loops = sorted({to for at, found in enumerate(self.after) for to in found if to <= at})
-        loops = frozenset(self.loops) if waits_for_loops else frozenset()
-        self.entrances: frozenset[int] = frozenset(
-            at
-            for at, found in enumerate(self.after)
-            if at == self.last[at] and any(to > at and to in loops for to in found)
+        self.entrances: frozenset[int] = (
+            self._ends_in_front_of_loops() if waits_for_loops else frozenset()
         )
-        self.waits_for_loops = bool(self.entrances)
+        self.waits_for_loops: bool = bool(self.entrances)
         self._paths = Paths(self.after, self.last)
         #: Where code behind each instruction goes back to, the foremost.
         self._returns = [NOWHERE] * len(instructions)
@@ -310,6 +307,15 @@ class Code:
         self.explained: dict[tuple[int, int], list[tuple[int, bool]]] = {}
         self._run_clock(cycles, stalls)
         self.clock_of_stalls = list(self.clock)
+
+    def _ends_in_front_of_loops(self) -> frozenset[int]:
+        """The last instructions of blocks that lead into loops from outside."""
+        loops = frozenset(self.loops)
+        return frozenset(
+            at
+            for at, found in enumerate(self.after)
+            if at == self.last[at] and any(to > at and to in loops for to in found)
+        )
 
     def _run_clock(self, known: Mapping[int, int], stalls: list[int]) -> None:
         """Find the cycle of every instruction, and who waits for which number.
@@ -352,11 +358,14 @@ class Code:
 
     def names(self, life: Lifetime, at: int) -> bool:
         """Whether an instruction has to wait for the registers of a lifetime."""
-        if self._names_all(at):
-            return True
+        return self._names_all(at) or self._names_of((life.at, life.is_result), at)
+
+    def _names_of(self, setter: tuple[int, bool], at: int) -> bool:
+        """Whether an instruction names the registers of what set a barrier."""
+        by, is_result = setter
         written, read = self.registers[at]
-        result, operands = self.registers[life.at]
-        if life.is_result:
+        result, operands = self.registers[by]
+        if is_result:
             return bool(result & (written | read))
         return bool(operands & ~result & written)
 
@@ -502,13 +511,19 @@ class Code:
         return self._returns[at] <= at
 
     def ends_for_others(self, life: Lifetime, end: int) -> bool:
-        """Whether the end of another block waits in the input for what is set in that block."""
-        if self.last[life.at] == end or self.names(life, end):
+        """Whether the end of another block waits in the input for others than a lifetime.
+
+        They are set in that block, or are results that it needs. What the first instruction loads,
+        which nothing needs, is over there.
+        """
+        if not life.at or self.last[life.at] == end or self.names(life, end):
             return False
         if end in self.entrances:
             return False
-        setters = self.explained.get((end, life.number), ())
-        return any(self.last[at] == end for at, _ in setters)
+        return any(
+            self.last[at] == end or (is_result and self._names_of((at, is_result), end))
+            for at, is_result in self.explained.get((end, life.number), ())
+        )
 
     def explain(self, lives: list[Lifetime]) -> None:
         """Note which lifetimes explain waits that nothing else does.

@@ -133,9 +133,8 @@ def run(
         if takes_over(collected):
             from cubinspec_writer.linker.passes.attributes.takeover import take_over
 
-            has_old = bool(unsaid)
             parts = (job, objects, diagnostics, attributes, collected)
-            take_over(*parts, demands, kernels, has_old, is_alone)
+            take_over(*parts, demands, kernels, bool(unsaid), is_alone)
         finish_kernels(attributes, collected, facts, demands, kernels, is_alone)
         if is_alone and unsaid:
             _open_only_kernel(collected, kernels[0])
