@@ -18,6 +18,7 @@ from cubinspec_writer.linker.finalizer.line_tables import with_heads
 from cubinspec_writer.linker.finalizer.offsets import sass_offsets
 from cubinspec_writer.linker.finalizer.places import attributes_of, jump_tables
 from cubinspec_writer.linker.inputs.options import debugger_sees
+from cubinspec_writer.linker.library.copies import behind_aliases
 from cubinspec_writer.linker.model import LINE_TABLES, REGISTER_TABLE, OutSection
 
 TYPE_CHECKING = False
@@ -87,7 +88,7 @@ def run(
         _tell_untranslated(job, sections)
     if job.options.preserve_relocs:
         listed.look_up(mercury_relocations, twins)
-    _join_debug_tables(symbols, twins)
+    _join_debug_tables(job, symbols, twins)
     _keep_empty_relocations(sections, mercury_sections, twins)
 
 
@@ -132,8 +133,9 @@ def _patch_capsules(
             capsules.patch(code, applied, in_sass, handles.slots)
 
 
-def _join_debug_tables(symbols: Symbols, twins: Twins) -> None:
+def _join_debug_tables(job: Job, symbols: Symbols, twins: Twins) -> None:
     """Completes debug tables with what only those of the Mercury half have."""
+    behind_alias = _behind_alias(job, symbols)
     for code, twin in twins.items():
         if code.name in LINE_TABLES and twin.content:
             heads = with_heads(bytes(twin.content), bytes(code.content))
@@ -144,6 +146,8 @@ def _join_debug_tables(symbols: Symbols, twins: Twins) -> None:
             def offsets_of(name: str) -> dict[int, int]:
                 for symbol in symbols.functions:
                     if symbol.name == name and symbol.definition is not None:
+                        if symbol in behind_alias:
+                            return {}
                         linked, row = symbol.definition
                         return sass_offsets(linked, row.shndx)
                 return {}
@@ -151,6 +155,14 @@ def _join_debug_tables(symbols: Symbols, twins: Twins) -> None:
             table = registers.join_places(bytes(twin.content), bytes(code.content), offsets_of)
             if table is not None:
                 twin.content = table
+
+
+def _behind_alias(job: Job, symbols: Symbols) -> set[Symbol]:
+    """Functions that the finalizer looks for under an alias."""
+    if not job.toolkit.sizes_aliases:
+        return set()
+    owners = [(alias, alias.section.owner) for alias in symbols.aliases() if alias.section]
+    return behind_aliases([(a, owner) for a, owner in owners if owner], symbols.globals)
 
 
 def _tell_untranslated(job: Job, sass: Sections) -> None:

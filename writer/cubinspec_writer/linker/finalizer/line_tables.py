@@ -97,7 +97,7 @@ class Row:
         others: operations that neither advance nor end a row.
         flags: those of them that stand right in front of the end.
         last: the operation that ends the sequence; empty for a row.
-        is_address_first: code behind other code first advances its address (rule A5).
+        is_address_first: all of the address advances in front of the line (rule D3).
         is_marked: it has a mark of Mercury code.
     """
 
@@ -168,11 +168,12 @@ class Writer:
                 row.line += self._line_base + (code - self._base) % self._range
             elif code == DW_LNS_ADVANCE_PC:
                 value, at = uleb(data, at)
-                row.is_address_first = row.line == 0
+                row.is_address_first = False
                 row.address += value * self._step
                 continue
             elif code == DW_LNS_ADVANCE_LINE:
                 value, at = sleb(data, at)
+                row.is_address_first = row.address != 0
                 row.line += value
                 continue
             elif code in (DW_LNS_CONST_ADD_PC, DW_LNS_FIXED_ADVANCE_PC):

@@ -18,7 +18,7 @@ from cubinspec_writer.linker.model import LARGEST_ALIGNMENT, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Final
 
     from cubinspec_writer.linker.inputs.rows import InReloc, InSymbol
@@ -280,6 +280,24 @@ def aliases(obj: InputObject) -> Iterator[tuple[Symbol, Symbol]]:
             function = first.setdefault(row.shndx, symbol)
             if function is not symbol:
                 yield symbol, function
+
+
+def behind_aliases(pairs: Iterable[tuple[Symbol, Symbol]], ordered: list[Symbol]) -> set[Symbol]:
+    """Functions with an alias in front of them; the finalizer looks for that one's entry (rule A4).
+
+    Args:
+        pairs: an alias and its function.
+        ordered: the symbols of the output in their order.
+    """
+    pairs = list(pairs)
+    if not pairs:
+        return set()
+    order = {symbol: at for at, symbol in enumerate(ordered)}
+    return {
+        function
+        for alias, function in pairs
+        if function in order and order.get(alias, len(order)) < order[function]
+    }
 
 
 def checked_alignment(obj: InputObject, row: InSymbol) -> int:

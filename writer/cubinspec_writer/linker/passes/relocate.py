@@ -193,7 +193,8 @@ def _check_arrays(diagnostics: Diagnostics, relocs: list[Reloc]) -> None:
     """Refuse to list arrays of dynamic size that have no place (rule P6)."""
     for reloc in relocs:
         symbol = reloc.symbol
-        if symbol.space == STO_CUDA_SHARED and not symbol.is_defined and symbol.section is None:
+        is_array = symbol.space == STO_CUDA_SHARED and not symbol.is_defined and not symbol.size
+        if is_array and symbol.section is None:
             diagnostics.postpone(f"Internal error: {_FAILURES['always']}")
 
 

@@ -19,7 +19,12 @@ from cubinspec_generated.codes import (
     STT_SECTION,
 )
 from cubinspec_writer.linker.inputs.options import debugger_sees
-from cubinspec_writer.linker.library.copies import accepted_here, defined_here, left_relocations
+from cubinspec_writer.linker.library.copies import (
+    accepted_here,
+    behind_aliases,
+    defined_here,
+    left_relocations,
+)
 from cubinspec_writer.linker.model import (
     FRAMES,
     LINE_TABLES,
@@ -491,25 +496,18 @@ def _winners(one: OneInput, indexes: Iterable[int]) -> dict[int, tuple[dict[int,
 
 
 def _behind_alias(one: OneInput) -> set[Symbol]:
-    """Functions with an alias in front of them; the finalizer looks for that one's entry.
-
-    Rule A4.
-    """
-    if not one.aliases or not one.job.toolkit.sizes_aliases:
+    """Functions that the finalizer looks for under an alias."""
+    if not one.job.toolkit.sizes_aliases:
         return set()
-    order = {symbol: at for at, symbol in enumerate(one.symbols.globals)}
     pairs = [(alias, one.owner.get(row.shndx)) for alias, row in one.aliases]
-    return {
-        owner
-        for alias, owner in pairs
-        if owner in order and order.get(alias, len(order)) < order[owner]
-    }
+    return behind_aliases([(a, owner) for a, owner in pairs if owner], one.symbols.globals)
 
 
 def _register_table(one: OneInput, source: InSection) -> bytes:
     """The table of registers with the places of functions that are linked as they stand here.
 
-    Of a name the first function counts, whosever it is (rule D5).
+    Of a name the first function counts, whosever it is (rule D5); none is found that has an alias
+    in front of it (rule A4).
     """
     from cubinspec_writer.linker.finalizer.registers import clear_places
 
@@ -517,10 +515,11 @@ def _register_table(one: OneInput, source: InSection) -> bytes:
     for symbol in functions[one.debug.num_named :]:
         first.setdefault(symbol.name, symbol)
     one.debug.num_named = len(functions)
+    behind_alias = _behind_alias(one)
 
     def is_here(name: str) -> bool:
         symbol = first.get(name)
-        if symbol is None or symbol.definition is None:
+        if symbol is None or symbol.definition is None or symbol in behind_alias:
             return False
         return symbol.definition[0] is one.obj
 
