@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from cubinspec_writer.linker.state import Relocations
 
 _MEMBAR = SASS_MEMBAR_OF_BLOCK & SASS_OPERATION_MASK
-_MEMBAR = SASS_MEMBAR_OF_BLOCK & SASS_OPERATION_MASK
 #: Instructions in front of the main one of a Mercury instruction, and those behind that of a fence.
 _IN_FRONT = frozenset(
     word & SASS_OPERATION_MASK
