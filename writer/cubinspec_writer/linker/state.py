@@ -645,15 +645,15 @@ class Maker:
             self.relocations.sections[target, False] = section
         return section
 
-    def ask_for_rel(self, target: OutSection) -> None:
+    def ask_for_rel(self, target: str) -> None:
         """Enter the name of a `.rel.X` that may never be needed.
 
         With `--preserve-relocs` a second `.nv.resolvedrela.X` comes with it and goes with it. Only
         the words of `.symtab_shndx` show that (nvlink 13.0.88, a program of 66,000 sections).
         """
-        name = ".rel" + target.name
+        name = ".rel" + target
         if self.job.options.preserve_relocs and name not in self.names.loose:
-            listing = ".nv.resolvedrela" + target.name
+            listing = ".nv.resolvedrela" + target
             dropped = OutSection(listing, SHT_CUDA_RESOLVED_RELA, SHF_INFO_LINK, 8, emitted=False)
             self.names.append(dropped)
         self.names.add(name)

@@ -32,7 +32,8 @@ Edges = dict[Symbol, list[Symbol]]
 def named_functions(obj: InputObject) -> list[InSymbol]:
     """Functions in the order in which nvlink meets them: each in front of its other names.
 
-    What `-r` made can name an alias first; the section says whose it is (rule A8).
+    What `-r` made can name an alias first; the section says whose it is, unless an earlier input
+    mentions the alias (rule A8).
     """
     functions = obj.functions
     places = [row.shndx for row in functions if row.shndx != SHN_UNDEF]
@@ -43,6 +44,10 @@ def named_functions(obj: InputObject) -> list[InSymbol]:
         for row in functions
         if row.shndx != SHN_UNDEF and obj.sections[row.shndx].info & SHI_SYMBOL_MASK == row.index
     }
+    for place, row in {row.shndx: row for row in reversed(functions)}.items():
+        symbol = obj.bound[row.index]
+        if place in owners and symbol is not None and symbol.first is not obj:
+            owners[place] = row
     return _each_behind(owners, functions)
 
 

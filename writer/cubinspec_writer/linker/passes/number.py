@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cubinspec_generated.codes import (
     SHF_EXECINSTR,
+    SHI_SYMBOL_MASK,
     SHT_CUDA_SHARED,
     SHT_CUDA_UDT_ENTRY,
     SHT_CUDA_UFT_ENTRY,
@@ -113,7 +114,7 @@ def _size_aliases(job: Job, symbols: Symbols) -> None:
     aliases = [
         (alias, owner)
         for alias in symbols.aliases()
-        if alias.section and (owner := alias.section.owner)
+        if alias.section and (owner := alias.section.owner) and not _owned_code(alias)
     ]
     sized: set[Symbol] = set()
     for alias, owner in sorted(aliases, key=_number_of_alias):
@@ -121,6 +122,14 @@ def _size_aliases(job: Job, symbols: Symbols) -> None:
         is_sized = is_first and job.toolkit.sizes_aliases
         alias.size = owner.size if is_sized else 0
         sized.add(owner)
+
+
+def _owned_code(function: Symbol) -> bool:
+    """Whether the code was that of this name in its input; it keeps its size (rule A8)."""
+    if function.definition is None:
+        return False
+    obj, row = function.definition
+    return obj.sections[row.shndx].info & SHI_SYMBOL_MASK == row.index
 
 
 def _number_of_alias(pair: tuple[Symbol, Symbol]) -> int:

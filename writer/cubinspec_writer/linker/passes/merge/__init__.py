@@ -24,6 +24,7 @@ from cubinspec_generated.codes import (
     SHF_INFO_LINK,
     SHF_WRITE,
     SHI_REGISTERS_MASK,
+    SHI_SYMBOL_MASK,
     SHN_COMMON,
     SHN_UNDEF,
     SHT_CUDA_CONSTANT,
@@ -276,7 +277,7 @@ def _code(one: OneInput, row: InSymbol, symbol: Symbol, info: dict[int, InSectio
     by_host = one.reach.filter is not None and one.reach.filter.by_host
     joins_stubs = one.job.index is not None and not one.job.options.relocatable
     text = one.obj.sections[row.shndx]
-    index, name, data = text.index, text.name, text.data
+    index, name, data = text.index, _named_after(one, text, symbol, text.info), text.data
     if joins_stubs and name.startswith(STUB_CODE):
         from cubinspec_writer.linker.passes.merge.unified import merge_stub
 
@@ -309,6 +310,18 @@ def _code(one: OneInput, row: InSymbol, symbol: Symbol, info: dict[int, InSectio
         name = SHARED + symbol.name
         if is_new or not ((name, symbol) in one.names.reserved or one.sections.find(name, symbol)):
             one.names.reserve(name, symbol)
+
+
+def _named_after(one: OneInput, source: InSection, owner: Symbol, info: int) -> str:
+    """The name of a section of a function, which may be an alias that came first (rule A8).
+
+    Args:
+        info: `sh_info` of its code, which says whose it was in the input.
+    """
+    before = one.obj.bound[info & SHI_SYMBOL_MASK]
+    if before is None or before is owner or not one.aliases:
+        return source.name
+    return source.name.removesuffix(before.name) + owner.name
 
 
 def _replace(one: OneInput, symbol: Symbol, row: InSymbol) -> None:
@@ -392,7 +405,8 @@ def _info_section(one: OneInput, source: InSection, owner: Symbol, *, is_new: bo
     Args:
         is_new: nothing of the function was merged before.
     """
-    index, name = source.index, source.name
+    index = source.index
+    name = _named_after(one, source, owner, one.obj.sections[source.info].info)
     section = None if is_new else one.sections.find(name, owner)
     if section is None:
         section = one.maker.create_section(

@@ -395,7 +395,7 @@ class _RelocNames:
         if self.section is None:
             source = self.obj.sections[self.relocs.section]
             is_stub = self.target.sh_type == SHT_CUDA_UFT and not self.maker.job.options.relocatable
-            name = UFT if is_stub else self.target.name
+            name = UFT if is_stub else self._target_name()
             name = (".rela" if self.relocs.is_rela else ".rel") + name
             self.section = self.maker.create_reloc_section(
                 name, self.target, self.relocs.is_rela, source.align, source.entsize
@@ -410,6 +410,12 @@ class _RelocNames:
         if addend == 0 and self.without_rel and number != self.first:
             # Such a row asks for the REL section by name first (the first row of an
             # input section does not, rules N3, K5).
-            self.maker.ask_for_rel(self.target)
+            self.maker.ask_for_rel(self._target_name())
             self.without_rel = False
         return section
+
+    def _target_name(self) -> str:
+        """The name that the target has here; code may get that of an alias (rule A8)."""
+        if self.target.flags & SHF_EXECINSTR:
+            return self.obj.sections[self.relocs.target].name
+        return self.target.name
