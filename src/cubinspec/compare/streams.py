@@ -22,6 +22,7 @@ from cubinspec.model.function import attribute_names
 from cubinspec.model.info import InfoRecord, read_records
 from cubinspec.reader.streams import find_shape
 from cubinspec_generated import codes
+from cubinspec_generated.records import INFO_RECORD
 from cubinspec_generated.tables import eiattr
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from cubinspec.model.symbol import SymbolList
     from cubinspec.reader.elf import Elf
-    from cubinspec.reader.streams import InfoIndex, Shape
+    from cubinspec.reader.streams import Shape
     from cubinspec_generated.rows import Attribute
 
     #: The attributes of a function: records as bytes, and those that name symbols by code.
@@ -75,12 +76,11 @@ _NAMING = frozenset(code for code, row in eiattr.ATTRIBUTES.items() if _names_sy
 _NAMING_OTHERS = _NAMING - OWN_ATTRIBUTES
 
 
-def stream_of(index: InfoIndex, symbols: SymbolList) -> Stream:
-    """The attributes of a function without the numbers of symbols."""
-    body = index.body
-    at = bank_word(index.shape, body)
+def stream_of(shape: Shape, body: bytes, symbols: SymbolList) -> Stream:
+    """The attributes of a function, of this shape, without the numbers of symbols."""
+    at = bank_word(shape, body)
     if at is None:
-        return _with_names(body, symbols)
+        return _with_names(shape.cut(body), symbols)
     if at < len(body):
         body = body[:at] + bytes(SYMBOL_BYTES) + body[at + SYMBOL_BYTES :]
     return body, ()
@@ -116,15 +116,18 @@ def bank_word(shape: Shape, body: bytes) -> int | None:
     return found
 
 
-def _with_names(body: bytes, symbols: SymbolList) -> Stream:
+def _with_names(records: Sequence[bytes], symbols: SymbolList) -> Stream:
     kept, named = [], []
-    for row in scan(body)[0]:
-        at, _, code, _, payload = row
-        text = said(InfoRecord(*row), symbols) if code in _NAMING_OTHERS else None
+    for record in records:
+        code = record[1]
+        text = None
+        if code in _NAMING_OTHERS:
+            form, _, word = INFO_RECORD.unpack_from(record)
+            text = said(InfoRecord(0, form, code, word, record[HEAD_BYTES:]), symbols)
         if text is not None:
             named.append((code, text))
         elif code != codes.EIATTR_PARAM_CBANK:  # its other numbers are a property
-            kept.append(body[at : at + HEAD_BYTES + len(payload)])
+            kept.append(record)
     return b"".join(kept), tuple(named)
 
 
