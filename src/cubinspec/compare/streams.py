@@ -6,6 +6,7 @@ symbols are the exception, as a symbol has another number in every file; they ar
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import pack
 
 from cubinspec.compare.digest import digest
@@ -61,6 +62,8 @@ OWN_ATTRIBUTES = _KEYED | {
     codes.EIATTR_PARAM_CBANK,
     *_PARAMETERS,
 }
+#: Streams of which the parameters are kept.
+_KEPT = 1 << 16
 #: Bytes of the number of a symbol in a record.
 SYMBOL_BYTES = 4
 
@@ -153,8 +156,9 @@ def records_of(body: bytes) -> Sequence[bytes]:
     return [body[row[0] : row[0] + HEAD_BYTES + len(row[4])] for row in scan(body)[0]]
 
 
+@lru_cache(maxsize=_KEPT)
 def params_of(stream: Stream) -> tuple[bytes, ...]:
-    """The records of parameters in a stream, each behind its code."""
+    """The records of parameters in a stream, each behind its code; they are asked for twice."""
     return _params_in(records_of(stream[0]))
 
 
