@@ -191,11 +191,13 @@ def _likely(
     return rows
 
 
-def compare_noise(old: Cubin, new: Cubin, names: list[str], wants: Wants) -> PairChanges:
+def compare_noise(old: Cubin, new: Cubin, wants: Wants) -> PairChanges:
     """As :func:`compare_images`, for images that :func:`differ_in_noise_only`.
 
-    Args:
-        names: of the functions of both.
+    Raises:
+        CubinError: a table that has to be read is broken.
     """
+    reader = ImageReader(old)
+    reader.values()  # raises
     noise = [noise_of(cubin) for cubin in (old, new)]
-    return PairChanges(len([*filter(wants, names)]), noise=noise_changes(*noise))
+    return PairChanges(len([*filter(wants, reader.names)]), noise=noise_changes(*noise))

@@ -19,7 +19,6 @@ from cubinspec.compare.pairs import (
 )
 from cubinspec.compare.texts import are_same_texts, head_digest, tail_digest, text_digest
 from cubinspec.errors import CubinError
-from cubinspec.model.functions import function_names
 from cubinspec.report.names import matcher
 
 TYPE_CHECKING = False
@@ -128,8 +127,8 @@ def _noise_in(
     question: Question, old: Cubin, new: Cubin
 ) -> tuple[list[Reading | CubinError | None], PairChanges]:
     """As :func:`read_and_compare`, of images that differ in noise only."""
-    names = function_names(old)
-    changes = compare_noise(old, new, names, matcher(question.pattern))
+    names = old.functions.names
+    changes = compare_noise(old, new, matcher(question.pattern))
     return [_reading(old, names), _reading(new, names)], changes
 
 

@@ -84,12 +84,6 @@ def function_symbols(file: FunctionOwner) -> tuple[SymbolList | None, list[Symbo
     return None, []
 
 
-def function_names(file: FunctionOwner) -> list[str]:
-    """The mangled names of what :func:`read_functions` finds."""
-    symbols, rows = function_symbols(file)
-    return [] if symbols is None else symbols.strings.get_many([row[0] for row in rows])
-
-
 def _read_half(file: FunctionOwner, only_kernels: bool, *, mercury: bool) -> FunctionList:
     symbols, defined = defined_functions(file, STO_CUDA_ENTRY if only_kernels else 0, mercury)
     if symbols is None or not defined:
