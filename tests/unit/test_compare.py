@@ -39,6 +39,7 @@ from cubinspec.compare.diff import (
 from cubinspec.compare.facts import ImageFacts
 from cubinspec.compare.fingerprint import LEVELS, of_file, of_image
 from cubinspec.compare.image_reader import ImageReader, image_facts, outlines_of
+from cubinspec.compare.likely import in_place
 from cubinspec.compare.match import SAME_BUT_HASH, SAME_CODE, SAME_NAME
 from cubinspec.compare.names import base_name, likeness, stable_name, words_of
 from cubinspec.compare.noise import differ_in_noise_only
@@ -643,6 +644,21 @@ def test_images_with_the_same_names_are_compared_when_they_are_read(tmp_path, mo
     other = folder("other", after[2], after[1], after[1])
     assert record(compare_files(old, other, jobs=1)[0]) == by_facts(old, other)
     assert [images for images in second if len(images) == 2]
+
+
+def test_images_without_a_common_name_may_belong_together_by_place_and_size(tmp_path):
+    """Nothing depends on it but which images are read beside each other."""
+    data = [
+        (DATA / f"{name}.cubin").read_bytes() for name in ("calls.sm_90.rel", "data_only.sm_90.rel")
+    ]
+    large = (DATA / "kernels.sm_90.exe.cubin").read_bytes()
+    assert abs(len(data[0]) - len(data[1])) * 8 > min(map(len, data))
+    sides = []
+    for name, cubins in (("old", (*data, large)), ("new", (*reversed(data), large))):
+        sides.append(dict(enumerate(images(library(tmp_path / name, *cubins)))))
+    assert in_place(sides) == [(2, 2)]
+    del sides[1][2]
+    assert in_place(sides) == []
 
 
 @pytest.mark.parametrize("name", ["calls.sm_90.rel", "kernels.sm_90.exe", "data.sm_100.exe"])

@@ -30,6 +30,8 @@ def agree(body: bytes) -> None:
     rows = info_rows(body, 0, "x", "f")
     index = InfoIndex.read(body, 0, "x", "f")
     assert index.shape.num_params == sum(row[2] in PARAMETERS for row in rows)
+    assert b"".join(index.shape.cut(body)) == body
+    assert [record[4:] for record in index.shape.cut(body)] == [row[4] for row in rows]
     last = {row[2]: row for row in rows}
     for code in range(256):
         row = last.get(code)

@@ -17,8 +17,8 @@ from cubinspec.compare.diff import Difference, assembled, other_changes
 from cubinspec.compare.facts import ImageOutline
 from cubinspec.compare.likely import (
     beside,
+    in_place,
     known_bodies,
-    likely_pairs,
     of_like_names,
     outline_of,
     remove,
@@ -236,16 +236,11 @@ class _Work:
         other targets in them do.
         """
         listed = [self._files.images(path) for path in self._files.paths]
-        cubins = [
-            [(number, images[number]) for number in numbers if images[number].kind == "cubin"]
-            for images, numbers in zip(listed, wanted, strict=True)
-        ]
-        pairs: list[Pair] = likely_pairs(cubins, self._known)
         left = [
             {number: images[number] for number in numbers if number not in known}
             for images, numbers, known in zip(listed, wanted, self._known, strict=True)
         ]
-        remove(left, pairs)
+        pairs: list[Pair] = []
         arena = Arena()
         for target in shared_targets(left):
             alike, empty = of_like_names(left, target, arena)
@@ -253,6 +248,9 @@ class _Work:
             near = beside(alike, listed, left)
             remove(left, near)
             pairs += [*alike, *empty, *near]
+        others = in_place(left)
+        remove(left, others)
+        pairs += others
         self._read_pairs([*pairs, *single(left)], listed)
         self._read_texts(listed)
 
@@ -263,10 +261,10 @@ class _Work:
             for side, place in enumerate(pair):
                 if place is not None:
                     self._keep(side, place, listed[side][place], readings[side])
-            if isinstance(found, list):
-                self._alone[pair] = found
-            elif found is not None:
+            if isinstance(found, PairChanges):
                 self._changes[pair] = found
+            else:
+                self._alone.update(zip(_apart(pair), found, strict=False))
 
     def _keep(self, side: int, number: int, image: Image, reading: Reading | CubinError) -> None:
         """Keep what was read of an image."""
@@ -456,6 +454,12 @@ _SAME = PairChanges()
 
 def _nothing(text: str, count: int) -> None:
     """Tell nobody."""
+
+
+def _apart(pair: Pair) -> list[Pair]:
+    """The images of a pair, each without the other."""
+    one, other = pair
+    return [alone for alone in ((one, None), (None, other)) if alone != (None, None)]
 
 
 def _cost(pair: Images) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cubinspec.compare.streams import parts_of
+from cubinspec.compare.streams import attributes_of, params_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,13 +68,12 @@ class FunctionFacts:
         not state is ``None``.
         """
         known = dict(zip(READ, self.read, strict=True))
-        parts = parts_of(self.stream)
-        return {**known, "params": parts.params, "attributes": parts.attributes}
+        return {**known, "params": self.params, "attributes": attributes_of(self.stream)}
 
     @property
     def params(self) -> tuple[bytes, ...]:
         """The records of its parameters."""
-        return parts_of(self.stream).params
+        return params_of(self.stream)
 
     def without_details(self) -> FunctionFacts:
         """The same with only those facts that are shown of a function whose changes are known."""

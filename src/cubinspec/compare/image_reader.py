@@ -23,7 +23,6 @@ from cubinspec.format.sections import (
     UNIFIED_ENTRY_TYPES,
     occupies_file,
 )
-from cubinspec.reader.streams import find_shape
 from cubinspec_generated import codes, records
 from cubinspec_generated.records import UFT_ENTRY
 from cubinspec_generated.tables.elf_header import FLAG_FIELDS
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
     from typing import Any
 
+    from cubinspec.compare.streams import Stream
     from cubinspec.model.cubin import Cubin
     from cubinspec.model.function import Function
     from cubinspec.model.header import Header
@@ -132,8 +132,7 @@ def _outline(elf: Elf, function: Function, name: str, place: int) -> FunctionFac
     """What is shown of a function, the head of its code, and all of short code."""
     _, _, _, index, start, size = function.row
     info = function.info_bytes
-    if find_shape(info)[0] is None:
-        _ = function.launch  # raises where attributes are cut off
+    function.table.shape_of(function.owned_code, info)  # raises where attributes are cut off
     read = [*NOTHING]
     read[_REGISTERS], read[_SHARED], read[_CODE_SIZE] = function.registers, function.shared, size
     code = elf.section_view(index)[start : start + size]
@@ -244,7 +243,7 @@ class ImageReader:
         read = list(facts.read)
         read[_CODE] = digest(self._elf.section_view(index)[start : start + size])
         facts.read = tuple(read)
-        facts.stream = stream_of(function.info_index, function.table.symbols)
+        facts.stream = _stream_of(function)
 
     def read_launch(self, facts: FunctionFacts) -> None:
         """Read what is shown of a function whose changes are known, and is not in its outline."""
@@ -274,7 +273,6 @@ class ImageReader:
         name = function.name
         _, info, other, index, start, size = function.row
         owns = function.owns_section
-        index_of_info = function.info_index
         launch = function.launch
         registers, frame_size, stack, max_stack, shared, local, banks, barriers = function.numbers
         data, headers = self._parts_of(index, name) if with_parts and owns else ({}, {})
@@ -304,8 +302,7 @@ class ImageReader:
             registers_of(self._rows[index][7]) if owns else None,
             headers,
         )
-        stream = stream_of(index_of_info, function.table.symbols)
-        return FunctionFacts(name, function.kind, read, stream)
+        return FunctionFacts(name, function.kind, read, _stream_of(function))
 
     def _relocations_of(self, code: int, start: int, stop: int, owner: str) -> tuple[str, ...]:
         """Relocations of some code."""
@@ -535,6 +532,10 @@ class ImageReader:
         tables = digest_of_sections(self._elf, self._twins)
         notes = notes_in(self.cubin, self.notes) if with_notes else {}
         return {"notes": notes, "debug": tuple(sorted(debug)), "mercury_tables": tables}
+
+
+def _stream_of(function: Function) -> Stream:
+    return stream_of(function.launch.shape, function.info_bytes, function.table.symbols)
 
 
 def _stack(size: int | None) -> int | str | None:

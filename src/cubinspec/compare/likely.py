@@ -1,8 +1,8 @@
 """Which images of two files are likely to belong together, by what is seen without reading them.
 
-Images that both files have are known by their stored bytes. The others are found by their places,
-and where these leave it open by the names that they begin with and by the containers that they are
-in.
+Images that both files have are known by their stored bytes. The others are found by the names that
+they begin with and by the containers that they are in, and where these leave it open by their
+places.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import Counter
 from cubinspec.compare.digest import digest
 from cubinspec.compare.facts import ImageOutline
 from cubinspec.compare.match import match_images
-from cubinspec.compare.names import stable_name
+from cubinspec.compare.names import HASH, stable_name
 from cubinspec.containers.arena import Arena
 from cubinspec.errors import CubinError
 from cubinspec.format.strings import decode
@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 
 #: Bytes of an image that are looked at: most of them are names of sections.
 _START_BYTES = 1 << 15
+#: The part of their size in which two images may differ that nothing but their place makes a pair.
+_SIZE_PARTS = 8
 #: The name of a section with code.
 _CODE_NAME = re.compile(rb"\0\.text\.([^\0]+)(?=\0)")
+#: Stands in a name for hashes of a source file, with a number that may change with them.
+_COUNTED = re.compile(rf"{re.escape(HASH)}_\d+")
 
 
 def known_bodies(old: list[Image], new: list[Image]) -> tuple[dict[int, str], dict[int, str]]:
@@ -81,28 +85,22 @@ def _by_size(listed: list[Image]) -> dict[tuple[str, str, str, int], list[int]]:
     return found
 
 
-def likely_pairs(
-    cubins: list[list[tuple[int, Image]]], known: tuple[dict[int, str], dict[int, str]]
-) -> list[Pair]:
-    """Pairs of images that are likely to belong together.
+def in_place(left: list[dict[int, Image]]) -> list[Pair]:
+    """Pairs of cubins of about one size in the same place of their files."""
+    homes: tuple[dict[Any, int], ...] = tuple(
+        {
+            (image.arch, tuple([step.name for step in image.provenance[1:]])): number
+            for number, image in images.items()
+            if image.kind == "cubin"
+        }
+        for images in left
+    )
+    both = [(number, homes[1][home]) for home, number in homes[0].items() if home in homes[1]]
+    return [pair for pair in both if _are_of_a_size(*map(dict.__getitem__, left, pair))]
 
-    Images that both files have cut each file into runs; where two runs of one target are of the
-    same length, each image is paired with the one in its place.
-    """
-    runs: tuple[dict[Any, list[int]], dict[Any, list[int]]] = ({}, {})
-    for listed, bodies, found in zip(cubins, known, runs, strict=True):
-        before: dict[str, str] = {}
-        for number, image in listed:
-            if number in bodies:
-                before[image.arch] = bodies[number]
-            else:
-                found.setdefault((image.arch, before.get(image.arch)), []).append(number)
-    pairs: list[Pair] = []
-    for key, olds in runs[0].items():
-        news = runs[1].get(key, [])
-        if len(olds) == len(news):
-            pairs += zip(olds, news, strict=True)
-    return pairs
+
+def _are_of_a_size(one: Image, other: Image) -> bool:
+    return abs(one.size - other.size) * _SIZE_PARTS <= min(one.size, other.size)
 
 
 def single(left: list[dict[int, Image]]) -> list[Pair]:
@@ -167,7 +165,8 @@ def _first_names(image: Image, arena: Arena) -> list[str] | None:
         start = image.start(arena, _START_BYTES)
     except CubinError:
         return None
-    return [stable_name(decode(name)) for name in _CODE_NAME.findall(start)]
+    names = [stable_name(decode(name)) for name in _CODE_NAME.findall(start)]
+    return [_COUNTED.sub(HASH, name) if HASH in name else name for name in names]
 
 
 def beside(

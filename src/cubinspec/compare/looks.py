@@ -14,7 +14,6 @@ from cubinspec.compare.noise import are_named
 from cubinspec.compare.streams import SYMBOL_BYTES, bank_word, stream_of
 from cubinspec.format.packing import registers_of
 from cubinspec.format.sections import INFO_TYPES, UNIFIED_ENTRY_TYPES, occupies_file
-from cubinspec.reader.streams import find_shape
 from cubinspec_generated import codes
 
 TYPE_CHECKING = False
@@ -282,14 +281,14 @@ class Looks:
             return False
         if self._same_symbols and body == body_too:
             return True
-        shape, _ = find_shape(body)
-        at = bank_word(shape or one.info_index.shape, body)
+        shape, _ = one.table.shape_of(one.owned_code, body)
+        at = bank_word(shape, body)
         if at is not None:  # nothing but the number of that symbol may differ
             end = at + SYMBOL_BYTES
             return body[:at] == body_too[:at] and body[end:] == body_too[end:]
-        return stream_of(one.info_index, one.table.symbols) == stream_of(
-            other.info_index, other.table.symbols
-        )
+        shape_too, _ = other.table.shape_of(other.owned_code, body_too)
+        stream = stream_of(shape, body, one.table.symbols)
+        return stream == stream_of(shape_too, body_too, other.table.symbols)
 
     def _same_capsule(self, one: Function, other: Function, renamed: bool) -> bool:
         old, new = self.readers

@@ -11,6 +11,7 @@ from operator import itemgetter
 from cubinspec.compare.digest import digest
 from cubinspec.errors import CubinError
 from cubinspec.format.sections import RELOCATION_TYPES, occupies_file
+from cubinspec.model.functions import function_symbols
 from cubinspec_generated import codes
 
 TYPE_CHECKING = False
@@ -33,8 +34,10 @@ _TABLES = RELOCATION_TYPES | {
 CAPSULES = frozenset((codes.SHT_CUDA_CAPMERC,))
 #: Sections that are no part of a function, whatever they name.
 NO_PARTS = _TABLES | CAPSULES
-#: Of a section header: where the name is.
-_name_place = itemgetter(0)
+#: Of a section header: where the name is, and all but that and where the bytes lie.
+_name_place, _numbers_of = itemgetter(0), itemgetter(1, 2, 5, 6, 7, 8, 9)
+#: Bytes of small sections that are looked at together.
+_RUN_BYTES = 1 << 16
 #: What notes say, by names and bytes of their sections; a library has most many times.
 _notes: dict[tuple[tuple[str, bytes], ...], dict[str, str]] = {}
 _MAX_NOTES = 1 << 8
@@ -54,14 +57,13 @@ def differ_in_noise_only(old: Cubin, new: Cubin) -> bool:
     # most images that differ in more have another number of symbols
     if one.section_rows[table][5] != other.section_rows[table][5]:
         return False
-    twins = twin_flag(old)
-    lasting, lasting_too = _lasting(one, twins), _lasting(other, twins)
-    if len(lasting) != len(lasting_too):
-        return False
-    for index, index_too in zip(lasting, lasting_too, strict=True):
-        if not _is_same_section(one, index, other, index_too):
-            return False
     try:
+        twins = twin_flag(old)
+        lasting, lasting_too = _lasting(one, twins), _lasting(other, twins)
+        if not _have_same_headers(one, lasting, other, lasting_too):
+            return False
+        if not _have_same_bytes(one, lasting, other, lasting_too):
+            return False
         check_names(one)
         check_names(other)
         names, names_too = _names_in(one, lasting), _names_in(other, lasting_too)
@@ -92,23 +94,52 @@ def _lasting(elf: Elf, twins: int) -> list[int]:
     ]
 
 
-def _is_same_section(one: Elf, index: int, other: Elf, index_too: int) -> bool:
-    _, kind, flags, _, at, size, link, info, align, entry = one.section_rows[index]
-    row = other.section_rows[index_too]
-    _, kind_too, flags_too, _, at_too, size_too, link_too, info_too, align_too, entry_too = row
-    if (kind, flags, align, entry) != (kind_too, flags_too, align_too, entry_too):
+def _have_same_headers(one: Elf, indices: list[int], other: Elf, indices_too: list[int]) -> bool:
+    """Whether sections have the same headers and numbers, wherever their names and bytes lie."""
+    if len(indices) != len(indices_too):
         return False
-    # no number names Mercury code, and it names a table of the Mercury half
-    if kind not in CAPSULES and (index, link, info) != (index_too, link_too, info_too):
-        return False
-    if index == one.shstrndx:  # it has the names of notes, too
-        return True
-    if size != size_too:
-        return False
-    if not occupies_file(kind, flags):
-        return True
-    body = bytes(one.data[at : at + size])
-    return len(body) == size and body == bytes(other.data[at_too : at_too + size])
+    for index, index_too in zip(indices, indices_too, strict=True):
+        row, row_too = one.section_rows[index], other.section_rows[index_too]
+        if index == index_too and _numbers_of(row) == _numbers_of(row_too):
+            continue
+        _, kind, flags, _, _, size, link, info, align, entry = row
+        _, kind_too, flags_too, _, _, size_too, link_too, info_too, align_too, entry_too = row_too
+        if (kind, flags, align, entry) != (kind_too, flags_too, align_too, entry_too):
+            return False
+        # no number names Mercury code, and it names a table of the Mercury half
+        if kind not in CAPSULES and (index, link, info) != (index_too, link_too, info_too):
+            return False
+        if size != size_too and index != one.shstrndx:  # it has the names of notes, too
+            return False
+    return True
+
+
+def _have_same_bytes(one: Elf, indices: list[int], other: Elf, indices_too: list[int]) -> bool:
+    """Whether sections with the same headers have the same bytes; in doubt it says no.
+
+    Sections that follow each other in both files are looked at together.
+    """
+    rows, rows_too = one.section_rows, other.section_rows
+    start = stop = moved = last = 0
+    for index, index_too in zip(indices, indices_too, strict=True):
+        _, kind, flags, _, at, size, _, _, _, _ = rows[index]
+        if index == one.shstrndx:
+            continue
+        if size and occupies_file(kind, flags):
+            _, _, _, _, at_too, _, _, _, _, _ = rows_too[index_too]
+            is_next = index == last + 1 and at >= stop and at_too - at == moved
+            if not stop or not is_next or at + size - start > _RUN_BYTES:
+                if not _are_same(one, start, other, start + moved, stop - start):
+                    return False
+                start, moved = at, at_too - at
+            stop = at + size
+        last = index
+    return _are_same(one, start, other, start + moved, stop - start)
+
+
+def _are_same(one: Elf, at: int, other: Elf, at_too: int, size: int) -> bool:
+    body, body_too = bytes(one.data[at : at + size]), other.data[at_too : at_too + size]
+    return len(body) == size == len(body_too) and body.startswith(body_too)
 
 
 def _names_in(elf: Elf, indices: list[int]) -> list[str]:
@@ -118,9 +149,9 @@ def _names_in(elf: Elf, indices: list[int]) -> list[str]:
 
 def twin_flag(cubin: Cubin) -> int:
     """The flag of sections of the Mercury half; 0 where this half is all there is."""
-    functions = cubin.functions
+    _, functions = function_symbols(cubin)
     rows = cubin.elf.section_rows
-    is_alone = functions and rows[functions[0].row[3]][2] & codes.SHF_CUDA_MERCURY
+    is_alone = functions and rows[functions[0][3]][2] & codes.SHF_CUDA_MERCURY
     return 0 if is_alone else codes.SHF_CUDA_MERCURY
 
 

@@ -202,8 +202,9 @@ def _list_text(change: Change) -> str:
     show = _parameter if change.name == "params" else str
     old = [show(item) for item in change.old or ()]
     new = [show(item) for item in change.new or ()]
-    gone = [f"-{item}" for item in old if item not in new]
-    fresh = [f"+{item}" for item in new if item not in old]
+    olds, news = set(old), set(new)
+    gone = [f"-{item}" for item in old if item not in news]
+    fresh = [f"+{item}" for item in new if item not in olds]
     items = [*gone, *fresh] or [f"{len(old)} → {len(new)}"]
     return ", ".join(items[:8]) + (f" and {len(items) - 8} more" if len(items) > 8 else "")
 

@@ -21,18 +21,19 @@ from cubinspec.format.attributes import (
 )
 from cubinspec.model.function import attribute_names
 from cubinspec.model.info import InfoRecord, read_records
+from cubinspec.reader.streams import find_shape
 from cubinspec_generated import codes
+from cubinspec_generated.records import INFO_RECORD
 from cubinspec_generated.tables import eiattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from cubinspec.format.attributes import InfoRow
     from cubinspec.model.symbol import SymbolList
     from cubinspec.reader.elf import Elf
-    from cubinspec.reader.streams import InfoIndex, Shape
+    from cubinspec.reader.streams import Shape
     from cubinspec_generated.rows import Attribute
 
     #: The attributes of a function: records as bytes, and those that name symbols by code.
@@ -61,8 +62,8 @@ OWN_ATTRIBUTES = _KEYED | {
     codes.EIATTR_PARAM_CBANK,
     *_PARAMETERS,
 }
-#: Streams that are kept taken apart.
-_KEPT = 1 << 12
+#: Streams of which the parameters are kept.
+_KEPT = 1 << 16
 #: Bytes of the number of a symbol in a record.
 SYMBOL_BYTES = 4
 
@@ -78,12 +79,11 @@ _NAMING = frozenset(code for code, row in eiattr.ATTRIBUTES.items() if _names_sy
 _NAMING_OTHERS = _NAMING - OWN_ATTRIBUTES
 
 
-def stream_of(index: InfoIndex, symbols: SymbolList) -> Stream:
-    """The attributes of a function without the numbers of symbols."""
-    body = index.body
-    at = bank_word(index.shape, body)
+def stream_of(shape: Shape, body: bytes, symbols: SymbolList) -> Stream:
+    """The attributes of a function, of this shape, without the numbers of symbols."""
+    at = bank_word(shape, body)
     if at is None:
-        return _with_names(body, symbols)
+        return _with_names(shape.cut(body), symbols)
     if at < len(body):
         body = body[:at] + bytes(SYMBOL_BYTES) + body[at + SYMBOL_BYTES :]
     return body, ()
@@ -119,15 +119,18 @@ def bank_word(shape: Shape, body: bytes) -> int | None:
     return found
 
 
-def _with_names(body: bytes, symbols: SymbolList) -> Stream:
+def _with_names(records: Sequence[bytes], symbols: SymbolList) -> Stream:
     kept, named = [], []
-    for row in scan(body)[0]:
-        at, _, code, _, payload = row
-        text = said(InfoRecord(*row), symbols) if code in _NAMING_OTHERS else None
+    for record in records:
+        code = record[1]
+        text = None
+        if code in _NAMING_OTHERS:
+            form, _, word = INFO_RECORD.unpack_from(record)
+            text = said(InfoRecord(0, form, code, word, record[HEAD_BYTES:]), symbols)
         if text is not None:
             named.append((code, text))
         elif code != codes.EIATTR_PARAM_CBANK:  # its other numbers are a property
-            kept.append(body[at : at + HEAD_BYTES + len(payload)])
+            kept.append(record)
     return b"".join(kept), tuple(named)
 
 
@@ -145,38 +148,29 @@ def said(record: InfoRecord, symbols: SymbolList) -> bytes | None:
     return text + record.payload[SYMBOL_BYTES * len(names) :]
 
 
-class Parts:
-    """What a stream says, taken apart.
+def records_of(body: bytes) -> Sequence[bytes]:
+    """The records of a stream, each as its bytes."""
+    shape, _ = find_shape(body)
+    if shape is not None:
+        return shape.cut(body)
+    return [body[row[0] : row[0] + HEAD_BYTES + len(row[4])] for row in scan(body)[0]]
 
-    Attributes:
-        params: the records of parameters, each behind its code.
-    """
 
-    __slots__ = ("_by_code", "params")
-    params: tuple[bytes, ...]
+@lru_cache(maxsize=_KEPT)
+def params_of(stream: Stream) -> tuple[bytes, ...]:
+    """The records of parameters in a stream, each behind its code; they are asked for twice."""
+    return _params_in(records_of(stream[0]))
 
-    def __init__(self, stream: Stream) -> None:
-        body, named = stream
-        found: dict[int, list[bytes]] = {}
-        params = []
-        for _, _, code, word, payload in scan(body)[0]:
-            if code in _PARAMETERS:
-                params.append(bytes((code,)) + payload)
-            elif code not in OWN_ATTRIBUTES:
-                found.setdefault(code, []).append(payload or pack("<H", word))
-        for code, text in named:
-            found.setdefault(code, []).append(text)
-        self.params = tuple(sorted(params))
-        self._by_code = found
 
-    @property
-    def attributes(self) -> dict[str, str]:
-        """What attributes say that are no properties of their own."""
-        return _named(self._by_code)
+def _params_in(records: Sequence[bytes]) -> tuple[bytes, ...]:
+    found = [record for record in records if record[1] in _PARAMETERS]
+    return tuple(sorted([record[1:2] + record[HEAD_BYTES:] for record in found]))
 
-    def without(self, other: Parts) -> dict[str, str]:
-        """:attr:`attributes` without those that say the same in another stream."""
-        return _unlike_of(self._by_code, other._by_code)
+
+def attributes_of(stream: Stream) -> dict[str, str]:
+    """What attributes say that are no properties of their own, by their names."""
+    records = records_of(stream[0])
+    return _named(_said_of(records, stream[1], {record[1] for record in records}))
 
 
 def unlike_parts(
@@ -187,37 +181,39 @@ def unlike_parts(
     Most differ in a few records that stand in the same places, and only these are taken apart.
     """
     (body, named), (body_too, named_too) = one, other
-    rows, rows_too = scan(body)[0], scan(body_too)[0]
-    codes: set[int] = set()
-    for row, row_too in zip(rows, rows_too, strict=False):
-        if row[2:] != row_too[2:]:
-            codes |= {row[2], row_too[2]}
-    if len(rows) != len(rows_too) or named or named_too or not codes.isdisjoint(_PARAMETERS):
-        first, second = parts_of(one), parts_of(other)
-        params = None if first.params == second.params else (first.params, second.params)
-        return params, (first.without(second), second.without(first))
-    codes -= OWN_ATTRIBUTES
-    said, said_too = _said_of(rows, codes), _said_of(rows_too, codes)
-    return None, (_unlike_of(said, said_too), _unlike_of(said_too, said))
+    records, records_too = records_of(body), records_of(body_too)
+    if len(records) == len(records_too):
+        pairs = zip(records, records_too, strict=True)
+        unlike = [record for pair in pairs if pair[0] != pair[1] for record in pair]
+    else:
+        unlike = [*records, *records_too]
+    codes = {record[1] for record in unlike}
+    params = None
+    if not codes.isdisjoint(_PARAMETERS):
+        params = _params_in(records), _params_in(records_too)
+        if params[0] == params[1]:
+            params = None
+    said, said_too = _said_of(records, named, codes), _said_of(records_too, named_too, codes)
+    return params, (_unlike_of(said, said_too), _unlike_of(said_too, said))
 
 
-def _said_of(rows: list[InfoRow], codes: set[int]) -> dict[int, list[bytes]]:
-    """What some attributes say, by their codes."""
+def _said_of(
+    records: Sequence[bytes], named: Iterable[tuple[int, bytes]], codes: set[int]
+) -> dict[int, list[bytes]]:
+    """What records of some codes and all that name symbols say, by their codes."""
     found: dict[int, list[bytes]] = {}
-    for _, _, code, word, payload in rows:
-        if code in codes:
-            found.setdefault(code, []).append(payload or pack("<H", word))
+    for record in records:
+        code = record[1]
+        if code in codes and code not in OWN_ATTRIBUTES:
+            # a record without payload has its value in the head
+            found.setdefault(code, []).append(record[HEAD_BYTES:] or record[2:HEAD_BYTES])
+    for code, text in named:
+        found.setdefault(code, []).append(text)
     return found
 
 
 def _unlike_of(found: dict[int, list[bytes]], others: dict[int, list[bytes]]) -> dict[str, str]:
     return _named({code: said for code, said in found.items() if others.get(code) != said})
-
-
-@lru_cache(maxsize=_KEPT)
-def parts_of(stream: Stream) -> Parts:
-    """What a stream says; a library has most streams once for each of its targets."""
-    return Parts(stream)
 
 
 def _named(found: dict[int, list[bytes]]) -> dict[str, str]:

@@ -5,7 +5,7 @@ All of it is sent between processes: what is asked for, the functions by their n
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from cubinspec.compare.image_reader import ImageReader, outlines_of
@@ -82,44 +82,54 @@ class Question:
 
 def read_and_compare(
     question: Question, pair: Images, arena: Arena
-) -> tuple[list[Reading | CubinError | None], PairChanges | list[FunctionFacts] | None]:
+) -> tuple[list[Reading | CubinError | None], PairChanges | list[list[FunctionFacts]]]:
     """The names in one or two images, and what differs between them if they seem to be a pair.
 
-    Of one image its functions are told.
+    Else their functions are told, those of each image behind each other.
     """
     old, new, second = pair
-    readings: list[Reading | CubinError | None] = []
-    cubins: list[Cubin] = []
+    readings: list[Reading | CubinError | None] = [None, None]
+    cubins: dict[int, Cubin] = {}
     names: list[list[str]] = []
-    is_same = False
     with ExitStack() as opened:
-        for image, memory in ((old, arena), (new, second)):
+        for side, (image, memory) in enumerate(((old, arena), (new, second))):
             try:
-                if image is None:
-                    readings.append(None)
-                elif image.kind != "cubin":
-                    readings.append(head_digest(image, memory))
-                else:
-                    cubin = opened.enter_context(image.cubin(memory))
-                    is_same = bool(cubins) and differ_in_noise_only(cubins[0], cubin)
-                    # a pair is most likely compared, and then its functions are needed, too
-                    found = names[0] if is_same else cubin.functions.names
-                    readings.append((cubin.header.type_word, cubin.size, found))
-                    names.append(found)
-                    cubins.append(cubin)
+                if image is not None and image.kind != "cubin":
+                    readings[side] = head_digest(image, memory)
+                elif image is not None:
+                    cubins[side] = opened.enter_context(image.cubin(memory))
             except CubinError as error:
-                readings.append(error)
-        try:
-            if len(cubins) == 1 and None in pair:
-                return readings, outlines_of(cubins[0], names[0])
-            if len(cubins) != 2 or not _are_alike(*names):
-                return readings, None
-            if is_same:
-                one, other = cubins
-                return readings, compare_noise(one, other, matcher(question.pattern))
-            return readings, question.compare(*map(ImageReader, cubins, names))
-        except CubinError:  # the second pass finds out which of them is broken
-            return readings, None
+                readings[side] = error
+        with suppress(CubinError):  # told by what follows
+            if len(cubins) == 2 and differ_in_noise_only(*cubins.values()):
+                return _noise_in(question, *cubins.values())
+        for side, cubin in cubins.items():
+            try:
+                # a pair is most likely compared, and then its functions are needed, too
+                found = cubin.functions.names
+                readings[side] = _reading(cubin, found)
+                names.append(found)
+            except CubinError as error:
+                readings[side] = error
+        with suppress(CubinError):  # the second pass finds out which of them is broken
+            if len(names) == 2 and _are_alike(*names):
+                return readings, question.compare(*map(ImageReader, cubins.values(), names))
+            if len(names) == 2 - (old, new).count(None):  # all could be read
+                return readings, [*map(outlines_of, cubins.values(), names)]
+        return readings, []
+
+
+def _reading(cubin: Cubin, names: list[str]) -> Reading:
+    return cubin.header.type_word, cubin.size, names
+
+
+def _noise_in(
+    question: Question, old: Cubin, new: Cubin
+) -> tuple[list[Reading | CubinError | None], PairChanges]:
+    """As :func:`read_and_compare`, of images that differ in noise only."""
+    names = old.functions.names
+    changes = compare_noise(old, new, matcher(question.pattern))
+    return [_reading(old, names), _reading(new, names)], changes
 
 
 def _are_alike(old: list[str], new: list[str]) -> bool:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cubinspec.model.function_owner import FunctionOwner
+    from cubinspec.model.symbol import SymbolList
+    from cubinspec.reader.elf import SymbolRow
 
 
 class FunctionRows:
@@ -70,13 +72,16 @@ def read_functions(file: FunctionOwner, *, only_kernels: bool = False) -> Functi
     )
 
 
-def function_names(file: FunctionOwner) -> list[str]:
-    """The mangled names of what :func:`read_functions` finds; nothing else of them is read."""
+def function_symbols(file: FunctionOwner) -> tuple[SymbolList | None, list[SymbolRow]]:
+    """The symbols of what :func:`read_functions` finds, and the table that they are in.
+
+    Nothing else of the functions is read.
+    """
     for mercury in (False, True):
         symbols, defined = defined_functions(file, 0, mercury)
-        if symbols is not None and defined:
-            return symbols.strings.get_many([row[0] for _, row in defined])
-    return []
+        if defined:
+            return symbols, [row for _, row in defined]
+    return None, []
 
 
 def _read_half(file: FunctionOwner, only_kernels: bool, *, mercury: bool) -> FunctionList:

@@ -82,7 +82,7 @@ class Shape:
         num_params: how many parameter records there are, of both forms.
     """
 
-    __slots__ = ("_codes", "_mask", "_parts", "_sizes", "num_params", "places")
+    __slots__ = ("_codes", "_cut", "_mask", "_parts", "_sizes", "num_params", "places")
 
     def __init__(self, rows: list[InfoRow]) -> None:
         self.places: dict[int, int] = {code: at for at, _, code, _, _ in rows}
@@ -92,6 +92,14 @@ class Shape:
         self.num_params: int = count(EIATTR_KPARAM_INFO) + count(EIATTR_KPARAM_INFO_V2)
         self._mask = -1
         self._parts: list[tuple[int, int]] = []
+        self._cut: Struct | None = None
+
+    def cut(self, body: bytes) -> tuple[bytes, ...]:
+        """The records of a stream of this shape, each as its bytes."""
+        cut = self._cut
+        if cut is None:
+            cut = self._cut = Struct("".join([f"{size}s" for size in self._sizes]))
+        return cut.unpack(body)
 
     @property
     def launch_mask(self) -> int:
