@@ -446,6 +446,7 @@ def _sass(table: Table, module: _Module) -> None:
     )
     for key, doc in (
         ("result_after", "Cycles until the result of an instruction is there, by opcode."),
+        ("seen_wait_after", "Cycles from which on a wait for a result is not seen, by opcode."),
         ("read_after", "Cycles until the operands of an instruction are read, by opcode."),
         ("least_stall", "Cycles until the next instruction may start, at least, if not one."),
     ):

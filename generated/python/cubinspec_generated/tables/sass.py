@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 05d8d9dfb44e1c97) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 cf07af224eb89e11) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -552,6 +552,13 @@ RESULT_AFTER: dict[int, int] = {
     0x1c4: 14,
 }
 """Cycles until the result of an instruction is there, by opcode."""
+
+SEEN_WAIT_AFTER: dict[int, int] = {
+    0x105: 15,
+    0x184: 36,
+    0x1c4: 20,
+}
+"""Cycles from which on a wait for a result is not seen, by opcode."""
 
 READ_AFTER: dict[int, int] = {
     0x028: 2,

@@ -639,8 +639,6 @@ def _end_later(early: Code, code: Code, before: list[Lifetime], after: list[Life
         is_later = code.cycles(again, end) > early.cycles(life, end)
         if not is_later or again.user >= 0 or not code.after[end]:
             continue
-        if not (again.is_result or again.waits):
-            continue
         pending = [
             (old, new)
             for old, new in zip(before, after, strict=True)
