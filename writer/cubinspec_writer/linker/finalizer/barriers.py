@@ -629,30 +629,32 @@ def assign_later(
 
 
 def _end_later(early: Code, code: Code, before: list[Lifetime], after: list[Lifetime]) -> bool:
-    """Let ends of blocks wait for what is over there only now; whether any does.
-
-    Operands that nothing waits for are left alone.
-    """
+    """Let ends of blocks wait for what is over there only now; whether any does."""
     changes = False
+    pairs: list[list[tuple[Lifetime, Lifetime]]] = [[] for _ in range(SASS_BARRIERS)]
+    for pair in zip(before, after, strict=True):
+        pairs[pair[0].number].append(pair)
     for life, again in zip(before, after, strict=True):
         end = code.last[life.at]
         is_later = code.cycles(again, end) > early.cycles(life, end)
         if not is_later or again.user >= 0 or not code.after[end]:
             continue
-        pending = [
-            (old, new)
-            for old, new in zip(before, after, strict=True)
-            if old.number == life.number and old.is_pending_at(end)
-        ]
-        if any(new.is_long or code.last[new.at] != end for _, new in pending):
+        pending = [pair for pair in pairs[life.number] if pair[0].is_pending_at(end)]
+        if any(new.is_long for _, new in pending):
             continue
-        was = all(early.has_passed(old, end) for old, _ in pending)
-        if not was and all(code.has_passed(new, end) for _, new in pending):
+        was = all(_has_ended(early, old, end) for old, _ in pending)
+        if not was and all(_has_ended(code, new, end) for _, new in pending):
             changes = True
             for _, other in pending:
-                other.over_at = end
-                other.waits = other.input_waits = code.measure(other, [end])
+                if code.last[other.at] == end:
+                    other.over_at = end
+                    other.waits = other.input_waits = code.measure(other, [end])
     return changes
+
+
+def _has_ended(code: Code, life: Lifetime, end: int) -> bool:
+    """Whether a barrier of this or of another block is over where a block ends."""
+    return not life.outlasts and code.over_at(life, end) <= code.clock[end]
 
 
 def _unknown_before(code: Code, lives: list[Lifetime]) -> str:
