@@ -653,8 +653,12 @@ def _end_later(early: Code, code: Code, before: list[Lifetime], after: list[Life
 
 
 def _has_ended(code: Code, life: Lifetime, end: int) -> bool:
-    """Whether a barrier of this or of another block is over where a block ends."""
-    return not life.outlasts and code.over_at(life, end) <= code.clock[end]
+    """Whether a barrier of this or of another block is over where a block ends.
+
+    What only the input tells to be pending there does not end later.
+    """
+    is_told = life.outlasts and not life.at
+    return not is_told and code.over_at(life, end) <= code.clock[end]
 
 
 def _unknown_before(code: Code, lives: list[Lifetime]) -> str:

@@ -643,7 +643,7 @@ def lifetimes(code: Code, *, is_later: bool = False) -> list[Lifetime]:
         if life.user >= 0 or life.is_long:
             continue
         end = code.last[life.at]
-        if not (life.at or is_later):
+        if not is_later and (not life.at or code.has_passed(life, end)):
             life.outlasts = _is_told_pending(code, life, end, found)
         if code.waits_for_loops:
             pass  # then ends of blocks do not wait for what is over
@@ -796,18 +796,18 @@ def _is_told_over(code: Code, life: Lifetime, end: int, input_ending: _Ending) -
     )
 
 
-def _is_told_pending(code: Code, load: Lifetime, end: int, lives: list[Lifetime]) -> bool:
-    """Whether the end of the first block shows that what the first instruction loads is not there.
+def _is_told_pending(code: Code, life: Lifetime, end: int, lives: list[Lifetime]) -> bool:
+    """Whether the end of its block shows that what a barrier stands for is not there.
 
     It does not wait for the number in the input, and nothing slower has that.
     """
-    if code.waits_for(end, load.number) or not load.is_pending_at(end):
+    if code.waits_for(end, life.number) or not life.is_pending_at(end):
         return False
-    ready = latency(load)
+    ready = code.clock[life.at] + latency(life)
     return all(
-        code.clock[other.at] + latency(other) <= ready
+        other.at <= end and code.clock[other.at] + latency(other) <= ready
         for other in lives
-        if other.at <= end and other.number == load.number and other.is_pending_at(end)
+        if other.number == life.number and other.is_pending_at(end)
     )
 
 
