@@ -475,7 +475,8 @@ def _place(field: Mapping[str, Any]) -> tuple[int, Literal]:
 
 
 def _register_count(size: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
-    return row(REGISTER_COUNT, *_place(fields[size["field"]]), tuple(size["registers"]))
+    flag = _place(fields[size["flag"]])[1] if "flag" in size else 0
+    return row(REGISTER_COUNT, *_place(fields[size["field"]]), flag, tuple(size["registers"]))
 
 
 def _operands(
