@@ -32,7 +32,7 @@ for what was set in front of the loop. The end does not wait for a number that s
 too.
 
 A result that takes long and that nothing uses, as that of an atomic operation can be, takes 5 only
-in a function in which others take long.
+in a function in which others take long; else it does not share the wait of another one.
 
 What WARPSYNC.COLLECTIVE has waited for counts as pending behind it: the first instruction that
 needs it waits again, or else ENDCOLLECTIVE. What ENDCOLLECTIVE waits for does not take 5. DEPBAR
@@ -270,7 +270,9 @@ class _Chooser:
         shared = -1
         if leaves and not life.is_result:
             shared = self._left_together(life, numbers)
-        elif not leaves or (life.is_long and numbers.is_taken(life, SASS_SHARED_BARRIER)):
+        elif not leaves or (
+            life.is_long and not life.is_unused and numbers.is_taken(life, SASS_SHARED_BARRIER)
+        ):
             shared = self._shared(life, numbers)
         if shared >= 0:
             return shared

@@ -407,7 +407,7 @@ def waits_enough(instructions: list[Instruction], assigned: list[Assignment], go
         if new == SASS_NO_BARRIER:
             return False
         region, reached = code.walk(life.at, listed(stops[new]))
-        is_known = not life.is_result or not code.has_unknown_users(life)
+        is_known = not life.is_result or not code.has_unknown_users(life) or life.is_unused
         risky = code.overtaking(life) if is_known else _every
         safe = Region((*life.there.pieces(), *((at, at + 1) for at in reached)))
         lost = [at for at in region.chosen(sorted(life.over)) if risky(at) == at]
