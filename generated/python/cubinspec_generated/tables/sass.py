@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 6b525c2039b960ac) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 6e07c8b91919dd51) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
