@@ -203,8 +203,8 @@ class Code:
         ends_before: for every first instruction of a block the ends of blocks that lead to it.
         first: for every instruction the first one of its block.
         last: for every instruction the last one of its block.
-        asking: for every instruction the one that asks the predicates of the end of its block first:
-            that end, or what was put in front of it.
+        asking: for every instruction what asks the predicates of the end of its block first: that
+            end, or what was put in front of it.
         loops: the instructions that code goes back to, sorted.
         waits: for every barrier the instructions that wait for it. For what WARPSYNC.COLLECTIVE
             waits for, ENDCOLLECTIVE or one in front of it waits again; only that counts.

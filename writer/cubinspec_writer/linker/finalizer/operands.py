@@ -60,7 +60,6 @@ from cubinspec_generated.tables.sass import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cubinspec_generated.rows import RegisterCount
-
     from cubinspec_writer.linker.finalizer.flow import Instruction
 
 #: The result, and a second one.

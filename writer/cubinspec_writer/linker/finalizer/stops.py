@@ -5,8 +5,9 @@ are found in the order of the code. Which lifetimes are pending in front of a bl
 bit for each; masks go along the ways through the blocks, so one pass tells it for all lifetimes.
 
 A way can also lead around a loop, through code in which no waits are found yet. Then the masks go
-through all code, and what was reached so is looked at again when all waits are known. That is done again only where it could tell something else, as masks from a time
-when fewer waits were known have no bit less.
+through all code; what is reached so is looked at again when all waits are known. Masks are found
+again only where that could tell something else, as masks from a time when fewer waits were known
+have no bit less.
 """
 
 from __future__ import annotations
