@@ -610,7 +610,9 @@ def assign_later(
         if it is.
     """
     early, code = (Code(instructions, dict.fromkeys(added, cycles)) for cycles in (0, 1))
-    before, after = lifetimes(early), lifetimes(code, is_later=True)
+    before = lifetimes(early)
+    # The load of the stack pointer may be over only now.
+    after = lifetimes(code, frozenset((o.at, o.is_result) for o in before if o.outlasts and o.at))
     if not _end_later(early, code, before, after):
         return [], ""
     _forget_counts(code, before)
@@ -655,12 +657,8 @@ def _end_later(early: Code, code: Code, before: list[Lifetime], after: list[Life
 
 
 def _has_ended(code: Code, life: Lifetime, end: int) -> bool:
-    """Whether a barrier of this or of another block is over where a block ends.
-
-    What only the input tells to be pending there does not end later.
-    """
-    is_told = life.outlasts and not life.at
-    return not is_told and code.over_at(life, end) <= code.clock[end]
+    """Whether a barrier of this or of another block is over where a block ends."""
+    return not life.outlasts and code.over_at(life, end) <= code.clock[end]
 
 
 def _unknown_before(code: Code, lives: list[Lifetime]) -> str:

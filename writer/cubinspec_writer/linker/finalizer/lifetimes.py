@@ -625,11 +625,12 @@ def set_barriers(code: Code) -> list[Lifetime]:
     return found
 
 
-def lifetimes(code: Code, *, is_later: bool = False) -> list[Lifetime]:
+def lifetimes(code: Code, told: frozenset[tuple[int, bool]] | None = None) -> list[Lifetime]:
     """Every barrier that is set, with the waits that it would have with a number of its own.
 
     Args:
-        is_later: whether the clock is not that of the input.
+        told: which the input tells to be pending at the end of their block, where the clock is not
+            that of the input: the instruction that sets each, and whether for its result.
     """
     found = set_barriers(code)
     ending = _Ending(found)
@@ -643,7 +644,9 @@ def lifetimes(code: Code, *, is_later: bool = False) -> list[Lifetime]:
         if life.user >= 0 or life.is_long:
             continue
         end = code.last[life.at]
-        if not is_later and (not life.at or code.has_passed(life, end)):
+        if told is not None:
+            life.outlasts = (life.at, life.is_result) in told
+        elif not life.at or code.has_passed(life, end):
             life.outlasts = _is_told_pending(code, life, end, found)
         if code.waits_for_loops:
             pass  # then ends of blocks do not wait for what is over
