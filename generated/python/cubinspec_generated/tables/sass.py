@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 6e07c8b91919dd51) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 1c17b2bc5062664b) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -574,6 +574,7 @@ READ_AFTER: dict[int, int] = {
     0x1a2: 2,
     0x1a3: 12,
     0x1a8: 12,
+    0x1ae: 12,
 }
 """Cycles until the operands of an instruction are read, by opcode."""
 
