@@ -32,6 +32,22 @@ on inputs of several toolkits are refused by name: 3.8.0 has an object of CUDA 1
 | wheel | target | inputs | bytes | here | functions | other functions |
 |---|---|---|---|---|---|---|
 """
+_PROJECTS = """
+## Public projects
+
+Sources of public projects, taken as they are and compiled with `nvcc -rdc=true` 13.0.88, one object
+for each file; flashinfer has headers, whose kernels small files name. Each object is linked by both
+linkers alone, with `-r` and with `-g`. A link that differs is named if the map tells it of every
+function that differs (rule X1); in a silent one it does not for at least one. The last two figures
+are the functions that differ in named and in silent ways. This table is
+`tests/link/real/projects.tsv`, written when the projects were linked. The first links of AMGX,
+flashinfer, PhysX and warp showed rules that are in these figures; nothing was worked out on the
+others.
+
+| project | target | links | functions | identical | named | silent | in functions | silent in |
+|---|---|---|---|---|---|---|---|---|
+"""
+_PROJECT_TABLE = build.ROOT / "tests" / "link" / "real" / "projects.tsv"
 
 
 def render(table: Iterable[str], num_sources: list[int]) -> str:
@@ -63,4 +79,9 @@ def render(table: Iterable[str], num_sources: list[int]) -> str:
         for wheel, arch, inputs, size, _, here, functions, other in wheels.table():
             cells = (wheel, f"sm_{arch}", inputs, f"{int(size):,}", here, functions, other)
             lines.append(f"| {' | '.join(cells)} |")
+    if _PROJECT_TABLE.exists():
+        lines.append(_PROJECTS.rstrip("\n"))
+        for row in _PROJECT_TABLE.read_text(encoding="utf-8").splitlines():
+            project, arch, *figures = row.split("\t")
+            lines.append(f"| {' | '.join((project, f'sm_{arch}', *figures))} |")
     return "\n".join(lines) + "\n"

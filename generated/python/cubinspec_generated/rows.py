@@ -362,20 +362,23 @@ class RegisterCount(Row):
     Attributes:
         shift: first bit of the field.
         mask: bits of the field in place.
+        flag: bit with which the second half of the numbers counts; 0: none.
         registers: number of registers, by the field's value.
     """
 
-    __slots__ = ("shift", "mask", "registers")
-    __match_args__ = ("shift", "mask", "registers")
+    __slots__ = ("shift", "mask", "flag", "registers")
+    __match_args__ = ("shift", "mask", "flag", "registers")
 
     def __init__(
         self,
         shift: int,
         mask: int,
+        flag: int,
         registers: tuple[int, ...],
     ) -> None:
         self.shift: int = shift
         self.mask: int = mask
+        self.flag: int = flag
         self.registers: tuple[int, ...] = registers
 
 

@@ -691,7 +691,9 @@ def sass_rules(tables: Tables) -> Iterator[Fault]:
     for form in ("short", "long"):
         yield from unknown_words(data["lengths"], form, widths, ("lengths",), "field")
     for index, size in enumerate(data["sizes"]):
-        if len(size["registers"]) != 1 << widths.get(size["field"], 0):
+        if "flag" in size and widths.get(size["flag"]) != 1:
+            yield ("sizes", index), f"flag {size['flag']!r} is no field of one bit"
+        if len(size["registers"]) != 1 << widths.get(size["field"], 0) + ("flag" in size):
             yield ("sizes", index), f"{size['name']} has no number for every value of its field"
     yield from unknown_words(opcodes, "traits", _names(data["traits"]), ("opcodes",), "trait")
     if {form["form"] for form in data["forms"]} != set(range(1 << widths.get("form", 0))):

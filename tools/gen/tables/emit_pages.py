@@ -670,6 +670,7 @@ def _sass(data: Mapping[str, Any]) -> list[str]:
     sizes: list[Column] = [
         ("name", _named("name")),
         ("field", _named("field")),
+        ("flag", lambda e: f"`{e['flag']}`" if "flag" in e else ""),
         ("registers, by value", lambda e: ", ".join(map(str, e["registers"]))),
         *_VALUES[2:],
     ]

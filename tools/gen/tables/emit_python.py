@@ -446,6 +446,7 @@ def _sass(table: Table, module: _Module) -> None:
     )
     for key, doc in (
         ("result_after", "Cycles until the result of an instruction is there, by opcode."),
+        ("seen_wait_after", "Cycles from which on a wait for a result is not seen, by opcode."),
         ("read_after", "Cycles until the operands of an instruction are read, by opcode."),
         ("least_stall", "Cycles until the next instruction may start, at least, if not one."),
     ):
@@ -474,7 +475,8 @@ def _place(field: Mapping[str, Any]) -> tuple[int, Literal]:
 
 
 def _register_count(size: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
-    return row(REGISTER_COUNT, *_place(fields[size["field"]]), tuple(size["registers"]))
+    flag = _place(fields[size["flag"]])[1] if "flag" in size else 0
+    return row(REGISTER_COUNT, *_place(fields[size["field"]]), flag, tuple(size["registers"]))
 
 
 def _operands(

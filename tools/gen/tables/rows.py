@@ -223,6 +223,7 @@ REGISTER_COUNT = RowClass(
     (
         Field("shift", "int", "first bit of the field"),
         Field("mask", "int", "bits of the field in place"),
+        Field("flag", "int", "bit with which the second half of the numbers counts; 0: none"),
         Field("registers", "tuple[int, ...]", "number of registers, by the field's value"),
     ),
 )

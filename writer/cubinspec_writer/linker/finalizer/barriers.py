@@ -32,7 +32,7 @@ for what was set in front of the loop. The end does not wait for a number that s
 too.
 
 A result that takes long and that nothing uses, as that of an atomic operation can be, takes 5 only
-in a function in which others take long.
+in a function in which others take long; else it does not share the wait of another one.
 
 What WARPSYNC.COLLECTIVE has waited for counts as pending behind it: the first instruction that
 needs it waits again, or else ENDCOLLECTIVE. What ENDCOLLECTIVE waits for does not take 5. DEPBAR
@@ -270,7 +270,9 @@ class _Chooser:
         shared = -1
         if leaves and not life.is_result:
             shared = self._left_together(life, numbers)
-        elif not leaves or (life.is_long and numbers.is_taken(life, SASS_SHARED_BARRIER)):
+        elif not leaves or (
+            life.is_long and not life.is_unused and numbers.is_taken(life, SASS_SHARED_BARRIER)
+        ):
             shared = self._shared(life, numbers)
         if shared >= 0:
             return shared
@@ -608,7 +610,9 @@ def assign_later(
         if it is.
     """
     early, code = (Code(instructions, dict.fromkeys(added, cycles)) for cycles in (0, 1))
-    before, after = lifetimes(early), lifetimes(code, is_later=True)
+    before = lifetimes(early)
+    # The load of the stack pointer may be over only now.
+    after = lifetimes(code, frozenset((o.at, o.is_result) for o in before if o.outlasts and o.at))
     if not _end_later(early, code, before, after):
         return [], ""
     _forget_counts(code, before)
@@ -629,32 +633,32 @@ def assign_later(
 
 
 def _end_later(early: Code, code: Code, before: list[Lifetime], after: list[Lifetime]) -> bool:
-    """Let ends of blocks wait for what is over there only now; whether any does.
-
-    Operands that nothing waits for are left alone.
-    """
+    """Let ends of blocks wait for what is over there only now; whether any does."""
     changes = False
+    pairs: list[list[tuple[Lifetime, Lifetime]]] = [[] for _ in range(SASS_BARRIERS)]
+    for pair in zip(before, after, strict=True):
+        pairs[pair[0].number].append(pair)
     for life, again in zip(before, after, strict=True):
         end = code.last[life.at]
         is_later = code.cycles(again, end) > early.cycles(life, end)
         if not is_later or again.user >= 0 or not code.after[end]:
             continue
-        if not (again.is_result or again.waits):
+        pending = [pair for pair in pairs[life.number] if pair[0].is_pending_at(end)]
+        if any(new.is_long for _, new in pending):
             continue
-        pending = [
-            (old, new)
-            for old, new in zip(before, after, strict=True)
-            if old.number == life.number and old.is_pending_at(end)
-        ]
-        if any(new.is_long or code.last[new.at] != end for _, new in pending):
-            continue
-        was = all(early.has_passed(old, end) for old, _ in pending)
-        if not was and all(code.has_passed(new, end) for _, new in pending):
+        was = all(_has_ended(early, old, end) for old, _ in pending)
+        if not was and all(_has_ended(code, new, end) for _, new in pending):
             changes = True
             for _, other in pending:
-                other.over_at = end
-                other.waits = other.input_waits = code.measure(other, [end])
+                if code.last[other.at] == end:
+                    other.over_at = end
+                    other.waits = other.input_waits = code.measure(other, [end])
     return changes
+
+
+def _has_ended(code: Code, life: Lifetime, end: int) -> bool:
+    """Whether a barrier of this or of another block is over where a block ends."""
+    return not life.outlasts and code.over_at(life, end) <= code.clock[end]
 
 
 def _unknown_before(code: Code, lives: list[Lifetime]) -> str:

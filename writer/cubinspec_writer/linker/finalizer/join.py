@@ -82,9 +82,10 @@ def run(
     jumps.fill(mercury_objects, mercury_constants, mercury_relocations, twins)
     _look_for_doubles(job, sections)
     _assign_barriers(job, sections)
-    if job.options.relocatable or debugger_sees(job.options):
+    has_debug = debugger_sees(job.options)
+    if job.options.relocatable or has_debug:
         _count_stack_loads(symbols, sections)
-    if not job.options.relocatable:
+    if not job.options.relocatable or has_debug:
         _tell_untranslated(job, sections)
     if job.options.preserve_relocs:
         listed.look_up(mercury_relocations, twins)

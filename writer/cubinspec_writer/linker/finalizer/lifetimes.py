@@ -16,6 +16,7 @@ from bisect import bisect_left
 from types import MappingProxyType
 
 from cubinspec_generated.codes_sass import (
+    SASS_BAR,
     SASS_BARRIERS,
     SASS_COUNTED_BARRIER_MASK,
     SASS_COUNTED_BARRIER_SHIFT,
@@ -26,6 +27,7 @@ from cubinspec_generated.codes_sass import (
     SASS_RESULT_AFTER,
     SASS_STALL_MASK,
     SASS_STALL_SHIFT,
+    SASS_UNSEEN_WAIT,
     SASS_WAITABLE_AFTER,
 )
 from cubinspec_generated.tables.sass import (
@@ -36,6 +38,7 @@ from cubinspec_generated.tables.sass import (
     OUTSIDE,
     READ_AFTER,
     RESULT_AFTER,
+    SEEN_WAIT_AFTER,
     TEXTURE,
     WAITS_FOR_ALL,
 )
@@ -200,6 +203,8 @@ class Code:
         ends_before: for every first instruction of a block the ends of blocks that lead to it.
         first: for every instruction the first one of its block.
         last: for every instruction the last one of its block.
+        asking: for every instruction what asks the predicates of the end of its block first: that
+            end, or what was put in front of it.
         loops: the instructions that code goes back to, sorted.
         waits: for every barrier the instructions that wait for it. For what WARPSYNC.COLLECTIVE
             waits for, ENDCOLLECTIVE or one in front of it waits again; only that counts.
@@ -224,6 +229,7 @@ class Code:
         "_ways",
         "_written",
         "after",
+        "asking",
         "clock",
         "clock_of_stalls",
         "collective",
@@ -279,6 +285,7 @@ class Code:
         ]
         self.collective = collectives(instructions)
         self.ends = frozenset(self.collective.values())
+        self.asking = self._asking({new[at] for at in cycles})
         self.counted = [
             (at, (one.word & SASS_COUNTED_BARRIER_MASK) >> SASS_COUNTED_BARRIER_SHIFT)
             for at, one in enumerate(instructions)
@@ -316,6 +323,17 @@ class Code:
             for at, found in enumerate(self.after)
             if at == self.last[at] and any(to > at and to in loops for to in found)
         )
+
+    def _asking(self, added: set[int]) -> list[int]:
+        """What `asking` holds, if some instructions have been put in front of ends of blocks."""
+        asking = list(self.last)
+        for end in {*self.last} if added else ():
+            first = end
+            while first - 1 in added:
+                first -= 1
+            for at in range(self.first[end], end + 1):
+                asking[at] = first
+        return asking
 
     def _run_clock(self, known: Mapping[int, int], stalls: list[int]) -> None:
         """Find the cycle of every instruction, and who waits for which number.
@@ -607,11 +625,12 @@ def set_barriers(code: Code) -> list[Lifetime]:
     return found
 
 
-def lifetimes(code: Code, *, is_later: bool = False) -> list[Lifetime]:
+def lifetimes(code: Code, told: frozenset[tuple[int, bool]] | None = None) -> list[Lifetime]:
     """Every barrier that is set, with the waits that it would have with a number of its own.
 
     Args:
-        is_later: whether the clock is not that of the input.
+        told: which the input tells to be pending at the end of their block, where the clock is not
+            that of the input: the instruction that sets each, and whether for its result.
     """
     found = set_barriers(code)
     ending = _Ending(found)
@@ -625,7 +644,9 @@ def lifetimes(code: Code, *, is_later: bool = False) -> list[Lifetime]:
         if life.user >= 0 or life.is_long:
             continue
         end = code.last[life.at]
-        if not (life.at or is_later):
+        if told is not None:
+            life.outlasts = (life.at, life.is_result) in told
+        elif not life.at or code.has_passed(life, end):
             life.outlasts = _is_told_pending(code, life, end, found)
         if code.waits_for_loops:
             pass  # then ends of blocks do not wait for what is over
@@ -778,18 +799,18 @@ def _is_told_over(code: Code, life: Lifetime, end: int, input_ending: _Ending) -
     )
 
 
-def _is_told_pending(code: Code, load: Lifetime, end: int, lives: list[Lifetime]) -> bool:
-    """Whether the end of the first block shows that what the first instruction loads is not there.
+def _is_told_pending(code: Code, life: Lifetime, end: int, lives: list[Lifetime]) -> bool:
+    """Whether the end of its block shows that what a barrier stands for is not there.
 
     It does not wait for the number in the input, and nothing slower has that.
     """
-    if code.waits_for(end, load.number) or not load.is_pending_at(end):
+    if code.waits_for(end, life.number) or not life.is_pending_at(end):
         return False
-    ready = latency(load)
+    ready = code.clock[life.at] + latency(life)
     return all(
-        code.clock[other.at] + latency(other) <= ready
+        other.at <= end and code.clock[other.at] + latency(other) <= ready
         for other in lives
-        if other.at <= end and other.number == load.number and other.is_pending_at(end)
+        if other.number == life.number and other.is_pending_at(end)
     )
 
 
@@ -861,28 +882,44 @@ def _let_wait(code: Code, lives: list[Lifetime]) -> None:
         at = life.user if life.user >= 0 else next((w for w in life.waits if w > life.at), end)
         if at < end or at == life.user:
             waits.setdefault(at, []).append(life)
-    late = 0
+    late, has_waited = 0, False
     for at, cycles in enumerate(code.clock):
-        if at == code.last[at] and at != code.first[at]:
-            late -= _spared(code, at, late)
-        for life in waits.get(at, ()):
+        if at == code.first[at]:
+            has_waited = False
+        elif at == code.asking[at]:
+            late -= _spared(code, at, late, has_waited=has_waited)
+            # Behind a barrier of the block the finalizer counts one cycle more.
+            late += not has_waited and code.instructions[at - 1].opcode == SASS_BAR
+        found = waits.get(at, ())
+        has_waited |= any(code.clock[o.at] + _seen_wait(o) > cycles + late for o in found)
+        for life in found:
             late = max(late, code.clock[life.at] + latency(life) - cycles)
         code.clock[at] = cycles + late
 
 
-def _spared(code: Code, end: int, late: int) -> int:
+def _seen_wait(life: Lifetime) -> int:
+    """Cycles from which on a wait is not seen: the end of a block behind BAR stays where it is."""
+    if not life.is_result:
+        return latency(life)
+    return SEEN_WAIT_AFTER.get(life.opcode, latency(life) - SASS_UNSEEN_WAIT)
+
+
+def _spared(code: Code, end: int, late: int, *, has_waited: bool) -> int:
     """Cycles that a block need not stall in front of its end, as it has waited since.
 
-    The stall is there for a predicate that the end asks, which now is written long before.
+    The stall is there for a predicate that the end asks, which now is written long before, or
+    behind a barrier of the block.
 
     Args:
-        late: cycles that the instruction in front of the end runs later than its stalls say.
+        end: what asks the predicates of the end first.
+        late: cycles that the instruction in front of it runs later than its stalls say.
+        has_waited: whether its block has waited.
     """
     before, clock, stalls = code.instructions[end - 1], code.clock, code.clock_of_stalls
     least = LEAST_STALL.get(before.opcode, 1)
     if not before.read == before.write == SASS_NO_BARRIER:
         least = max(least, SASS_WAITABLE_AFTER)
-    earliest, is_needed = clock[end - 1] + least, False
+    earliest, is_needed = clock[end - 1] + least, has_waited and before.opcode == SASS_BAR
     for predicate, is_uniform in asked(code.instructions[end]):
         for at in range(end - 1, code.first[end] - 1, -1):
             one = code.instructions[at]

@@ -59,6 +59,7 @@ from cubinspec_generated.tables.sass import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cubinspec_generated.rows import RegisterCount
     from cubinspec_writer.linker.finalizer.flow import Instruction
 
 #: The result, and a second one.
@@ -100,8 +101,7 @@ def registers(instruction: Instruction) -> tuple[int, int]:
             continue
         count = operand.registers
         if operand.count is not None:
-            size = operand.count
-            count = size.registers[(word & size.mask) >> size.shift]
+            count = _count(operand.count, word)
         first = number + _FIRST_UNIFORM if operand.is_uniform else number
         named = (1 << count) - 1 << first
         if operand.name in _RESULTS:
@@ -109,6 +109,12 @@ def registers(instruction: Instruction) -> tuple[int, int]:
         else:
             read |= named
     return written, read
+
+
+def _count(size: RegisterCount, word: int) -> int:
+    """How many registers an operand has."""
+    half = len(size.registers) // 2 if word & size.flag else 0
+    return size.registers[half + ((word & size.mask) >> size.shift)]
 
 
 def writes_predicate(instruction: Instruction) -> bool:
@@ -194,7 +200,7 @@ def may_read(instruction: Instruction, register: int) -> bool:
 def _exact_count(instruction: Instruction, operand: Operand) -> int:
     size = operand.count
     if size is not None:
-        return size.registers[(instruction.word & size.mask) >> size.shift]
+        return _count(size, instruction.word)
     return _PAIR if (instruction.opcode, _form(instruction.word)) in WIDE else 1
 
 

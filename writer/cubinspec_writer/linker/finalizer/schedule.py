@@ -20,12 +20,16 @@ from itertools import pairwise, product
 from cubinspec_generated.codes_sass import (
     SASS_ARITHMETIC_AFTER,
     SASS_BARRIERS,
+    SASS_BEHIND_BRANCH,
+    SASS_BRA,
     SASS_BYTES,
     SASS_CGA_SIZE,
     SASS_LOAD_STACK,
     SASS_MEMBAR_OF_BLOCK,
     SASS_NO_BARRIER,
+    SASS_NO_PREDICATE,
     SASS_OPCODE_MASK,
+    SASS_PREDICATE_AFTER,
     SASS_REGISTER_A_SHIFT,
     SASS_REGISTER_B_SHIFT,
     SASS_REGISTER_C_SHIFT,
@@ -57,7 +61,12 @@ from cubinspec_writer.linker.finalizer.flow import (
     with_barriers,
 )
 from cubinspec_writer.linker.finalizer.lifetimes import Code, WaitsError, set_barriers
-from cubinspec_writer.linker.finalizer.operands import may_read, registers
+from cubinspec_writer.linker.finalizer.operands import (
+    may_read,
+    predicate_after,
+    predicates,
+    registers,
+)
 from cubinspec_writer.linker.finalizer.paths import Region, listed, without
 
 TYPE_CHECKING = False
@@ -283,13 +292,40 @@ def _wait(one: Instruction, number: int) -> None:
 
 def _forget_waits(instructions: list[Instruction], assigned: list[Assignment]) -> None:
     """Let no time pass for barriers for which the next instruction does not wait any more."""
+    heads: set[int] = set()
     for at, one in enumerate(instructions[:-1]):
         write, read, _ = assigned[at]
         wait = instructions[at + 1].wait
         waits = (assigned[at + 1][2] >> write | assigned[at + 1][2] >> read) & 1
         is_late = one.word & SASS_STALL_MASK == SASS_WAITABLE_AFTER << SASS_STALL_SHIFT
         if is_late and (wait >> one.write | wait >> one.read) & 1 and not waits:
+            heads = heads or {len(instructions), *blocks(instructions, followers(instructions))}
+            branch = _branch_for_predicate(instructions, at, heads)
             one.word -= 1 << SASS_STALL_SHIFT
+            if branch >= 0:
+                instructions[branch].word += 1 << SASS_STALL_SHIFT
+
+
+def _branch_for_predicate(instructions: list[Instruction], at: int, heads: set[int]) -> int:
+    """The branch at the end of a block that stalls for a predicate of it; -1: there is none.
+
+    The predicate is written at an instruction, or in front of it, and is there for the next block.
+    """
+    end = next(number for number in range(at, len(instructions)) if number + 1 in heads)
+    if instructions[end].opcode != SASS_BRA or _stall(instructions[end].word) <= SASS_BEHIND_BRANCH:
+        return -1
+    cycles = 0
+    later: set[int] = {SASS_NO_PREDICATE}
+    for number in range(end, -1, -1):
+        one = instructions[number]
+        cycles += _stall(one.word)
+        written = set(predicates(one)) - later
+        if number <= at and written and cycles == predicate_after(one):
+            return end
+        later |= written
+        if number in heads or cycles > SASS_PREDICATE_AFTER:
+            break
+    return -1
 
 
 def _loses_load(code: bytes | bytearray) -> tuple[bool, str]:
@@ -407,7 +443,7 @@ def waits_enough(instructions: list[Instruction], assigned: list[Assignment], go
         if new == SASS_NO_BARRIER:
             return False
         region, reached = code.walk(life.at, listed(stops[new]))
-        is_known = not life.is_result or not code.has_unknown_users(life)
+        is_known = not life.is_result or not code.has_unknown_users(life) or life.is_unused
         risky = code.overtaking(life) if is_known else _every
         safe = Region((*life.there.pieces(), *((at, at + 1) for at in reached)))
         lost = [at for at in region.chosen(sorted(life.over)) if risky(at) == at]

@@ -5,14 +5,17 @@ are found in the order of the code. Which lifetimes are pending in front of a bl
 bit for each; masks go along the ways through the blocks, so one pass tells it for all lifetimes.
 
 A way can also lead around a loop, through code in which no waits are found yet. Then the masks go
-through all code. That is done again only where it could tell something else, as masks from a time
-when fewer waits were known have no bit less.
+through all code; what is reached so is looked at again when all waits are known. Masks are found
+again only where that could tell something else, as masks from a time when fewer waits were known
+have no bit less.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from heapq import heapify, heappop, heappush
+
+from cubinspec_writer.linker.finalizer.paths import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +27,14 @@ if TYPE_CHECKING:
 
 def reached_stops(code: Code, sharing: list[Lifetime]) -> list[int]:
     """The instructions that have to wait for a number, which some lifetimes share."""
-    return _Stops(code, sharing).find()
+    barred: frozenset[int] = frozenset()
+    while True:
+        search = _Stops(code, sharing, barred)
+        found = search.find()
+        ended_before = search.ended_before()
+        if not ended_before:
+            return found
+        barred |= ended_before
 
 
 class _Stops:
@@ -38,13 +48,19 @@ class _Stops:
         "_is_old",
         "_lives",
         "_passing",
+        "_reached_around",
         "_set_at",
         "_there",
         "_to_come",
         "_waiting",
     )
 
-    def __init__(self, code: Code, lives: list[Lifetime]) -> None:
+    def __init__(self, code: Code, lives: list[Lifetime], barred: frozenset[int]) -> None:
+        """Begin.
+
+        Args:
+            barred: instructions that nothing comes to, as was seen.
+        """
         self._code = code
         self._lives = lives
         self._all = self._to_come = (1 << len(lives)) - 1
@@ -54,8 +70,11 @@ class _Stops:
         for number, life in enumerate(lives):
             self._set_at[life.at] = self._set_at.get(life.at, 0) | 1 << number
             for at in life.waits:
-                self._waiting.setdefault(at, []).append(number)
+                if at not in barred:
+                    self._waiting.setdefault(at, []).append(number)
         self._found: list[int] = []
+        #: Those of them that were reached around a loop only.
+        self._reached_around: list[int] = []
         #: Lifetimes that no stop in a block ends.
         self._passing: Masks = {}
         #: Lifetimes in front of a block on ways through code that the search has passed.
@@ -103,7 +122,7 @@ class _Stops:
         """
         self._found.append(at)
         self._is_old = True
-        if any(self._lives[number].at < at for number in self._waiting[at]):
+        if not self._is_of_round(at):
             return 0
         return sum(1 << number for number, life in enumerate(self._lives) if life.at < at)
 
@@ -123,10 +142,31 @@ class _Stops:
             if not self._around.get(head, 0) & self._passing[head] & waiting:
                 return False
             if not self._is_old or self._is_known_to_reach(at):
+                self._reached_around.append(at)
                 return True
         self._around = self._go_around(head, pending)
         self._is_old = False
-        return bool(self._around.get(head, 0) & self._passing[head] & waiting)
+        is_reached = bool(self._around.get(head, 0) & self._passing[head] & waiting)
+        if is_reached:
+            self._reached_around.append(at)
+        return is_reached
+
+    def ended_before(self) -> frozenset[int]:
+        """The stops that no lifetime comes to, as stops that were found later end all of them."""
+        return frozenset(at for at in self._reached_around if not self._is_still_reached(at))
+
+    def _is_still_reached(self, at: int) -> bool:
+        """Whether a lifetime comes to a stop around a loop past all other stops."""
+        for number in self._waiting[at]:
+            life = self._lives[number]
+            stops = [stop for stop in self._found if stop <= life.at or not self._is_of_round(stop)]
+            if at in self._code.walk(life.at, listed(stops))[1]:
+                return True
+        return False
+
+    def _is_of_round(self, stop: int) -> bool:
+        """Whether a stop waits only for the round of a loop before."""
+        return all(self._lives[number].at >= stop for number in self._waiting[stop])
 
     def _is_known_to_reach(self, at: int) -> bool:
         """Whether a lifetime came to an instruction past no other stop when it was measured."""

@@ -124,7 +124,8 @@ def _wait_where_set_again(
     for old, life in zip(before, lives, strict=True):
         number = given[life.at, life.is_result]
         # What nothing behind needs is not waited for.
-        if life.user >= 0 or not life.waits or (life.is_result and code.has_unknown_users(life)):
+        has_unknown = life.is_result and code.has_unknown_users(life) and not life.is_unused
+        if life.user >= 0 or not life.waits or has_unknown:
             continue
         no_more = {
             at
