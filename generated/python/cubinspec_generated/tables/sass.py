@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 1c17b2bc5062664b) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 df27507d2bc6a4d0) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -308,7 +308,7 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x014: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
     0x015: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
     0x016: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
-    0x017: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
+    0x017: (Operand('d', 1, RegisterCount(80, 0x100000000000000000000, 0, (1, 2)), False), Operand('a', 1, RegisterCount(80, 0x100000000000000000000, 0, (1, 2)), False), Operand('b', 1, RegisterCount(80, 0x100000000000000000000, 0, (1, 2)), False)),
     0x019: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
     0x01a: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
     0x01b: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
@@ -544,7 +544,7 @@ RESULT_AFTER: dict[int, int] = {
     0x181: 384,
     0x182: 48,
     0x183: 384,
-    0x184: 46,
+    0x184: 40,
     0x189: 24,
     0x1a8: 384,
     0x1ac: 18,
@@ -567,7 +567,7 @@ READ_AFTER: dict[int, int] = {
     0x108: 9,
     0x110: 2,
     0x181: 10,
-    0x186: 13,
+    0x186: 12,
     0x187: 11,
     0x188: 11,
     0x19d: 2,

@@ -3,15 +3,15 @@
 // Nothing uses the results of these atomic operations.
 __global__ void atomics(int *data) {
     unsigned thread = blockDim.x * blockIdx.x + threadIdx.x;
-    for (int round = 0; round < 50; ++round) {
-        atomicAdd_system(&data[0], 10);
+    for (int round = 0; round < 60; ++round) {
+        atomicAdd_system(&data[0], 6);
         atomicExch_system(&data[1], thread);
         atomicMax_system(&data[2], thread);
         atomicMin_system(&data[3], thread);
-        atomicInc_system((unsigned *)&data[4], 17);
-        atomicDec_system((unsigned *)&data[5], 137);
-        atomicCAS_system(&data[6], thread - 1, thread);
-        atomicAnd_system(&data[7], 2 * thread + 7);
+        atomicInc_system((unsigned *)&data[4], 12);
+        atomicDec_system((unsigned *)&data[5], 90);
+        atomicCAS_system(&data[6], thread - 2, thread);
+        atomicAnd_system(&data[7], 4 * thread + 9);
         atomicOr_system(&data[8], 1 << thread);
         atomicXor_system(&data[9], thread);
     }

@@ -19,10 +19,10 @@ takes the first of these numbers that applies:
   late enough the later one is chosen; only for what nothing in the block waits for, it does not. Of
   equal costs, the lowest number.
 
-The clock also moves on where an instruction waits for what takes longer. One table of latencies was
+The clock also moves on where an instruction needs what takes longer. One table of latencies was
 fitted to public programs for sm_100, sm_103 and sm_120 (HeCBench and ggml, ptxas and nvlink
-13.0.88): costs explain 94,885 of 95,482 choices where all numbers are taken, and ends of blocks
-wait as told in 24,995 of 25,490 places.
+13.0.88). Counted before the last change of the clock, costs explain 94,885 of 95,482 choices where
+all numbers are taken, and ends of blocks wait as told in 24,995 of 25,490 places.
 
 What another block has set counts with the cycles that the shortest way to this one leaves of it.
 
@@ -37,9 +37,6 @@ in a function in which others take long; else it does not share the wait of anot
 What WARPSYNC.COLLECTIVE has waited for counts as pending behind it: the first instruction that
 needs it waits again, or else ENDCOLLECTIVE. What ENDCOLLECTIVE waits for does not take 5. DEPBAR
 counts the operations that are pending on a barrier, so these keep their numbers.
-
-Where operands that nothing in the block waits for are read in front of the first wait only because
-code waits long for something else there, the choice is not certain.
 
 Where the same barriers are in use as in the input, the choice is that of the input. All other
 choices count as certain only if the same steps find the numbers of the input, too.
@@ -207,7 +204,6 @@ class _Chooser:
         "_has_long",
         "_has_textures",
         "_kept",
-        "hangs_on_wait",
         "is_close",
     )
 
@@ -215,8 +211,6 @@ class _Chooser:
         self._code = code
         #: Whether two numbers have ever cost nearly the same.
         self.is_close = False
-        #: Whether the last choice for operands hangs on how long code waits for something else.
-        self.hangs_on_wait = False
         self._has_long = any(life.is_long for life in lives)
         self._has_textures = any(life.is_texture for life in lives)
         self._has_groups = any(life.opcode in FIRST_BARRIER for life in lives)
@@ -286,18 +280,7 @@ class _Chooser:
         costs = [self._cost(life, numbers.sharing(life, n), n) for n in pool]
         best = min(costs)
         self.is_close |= any(0 < cost - best < SASS_CLOSE_COSTS for cost in costs)
-        number = pool[costs.index(best)]
-        if leaves and not life.is_result and best == 0:
-            self.hangs_on_wait = self._hangs_on_wait(life, numbers.sharing(life, number))
-        return number
-
-    def _hangs_on_wait(self, life: Lifetime, others: list[Lifetime]) -> bool:
-        """Whether sharing costs nothing only as an instruction waits long for another barrier."""
-        firsts = [at for other in others if (at := self._first_use(other, life)) >= 0]
-        if not firsts:
-            return False
-        clock = self._code.clock_of_stalls
-        return clock[min(firsts)] - clock[life.at] < latency(life)
+        return pool[costs.index(best)]
 
     def _left_together(self, life: Lifetime, numbers: _Numbers) -> int:
         """The lowest number of barriers that all leave their block with this one; -1: none."""
@@ -521,12 +504,7 @@ def _assigned(
         new.go_on(life.at)
         number = life.number
         if not code.is_counted(life, number) and not _is_same(life, again, load, old, new):
-            chooser.hangs_on_wait = False
             number = chooser.choose(again, new)
-            if chooser.hangs_on_wait:
-                doubts.append(
-                    "operands that leave a block may share a barrier that is waited for late"
-                )
             expected = chooser.choose(life, old)
             # What it costs to share with the load is not known exactly; the new code never does.
             is_beside_load = is_gone and life.meets(load)

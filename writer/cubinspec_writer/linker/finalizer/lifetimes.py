@@ -376,16 +376,25 @@ class Code:
 
     def names(self, life: Lifetime, at: int) -> bool:
         """Whether an instruction has to wait for the registers of a lifetime."""
-        return self._names_all(at) or self._names_of((life.at, life.is_result), at)
+        return self._names_all(at) or self.names_of((life.at, life.is_result), at)
 
-    def _names_of(self, setter: tuple[int, bool], at: int) -> bool:
+    def names_of(self, setter: tuple[int, bool], at: int) -> bool:
         """Whether an instruction names the registers of what set a barrier."""
         by, is_result = setter
         written, read = self.registers[at]
-        result, operands = self.registers[by]
         if is_result:
-            return bool(result & (written | read))
-        return bool(operands & ~result & written)
+            return bool(self.registers[by][0] & (written | read))
+        return bool(self._held(by) & written)
+
+    def _held(self, at: int) -> int:
+        """The registers that must not be written before the operands of an instruction are read.
+
+        Its result replaces some. Uniform ones beside others are read at once, but for textures.
+        """
+        written, read = self.registers[at]
+        held = read & ~written
+        others = held & FIRST_UNIFORM - 1
+        return others if others and self.instructions[at].opcode not in TEXTURE else held
 
     def _names_all(self, at: int) -> bool:
         """Whether an instruction is a call, a return or ENDCOLLECTIVE, which wait for all."""
@@ -393,14 +402,10 @@ class Code:
 
     def naming(self, life: Lifetime) -> Stops:
         """Stops at all that `names` a lifetime."""
-        written, read = self.registers[life.at]
-        read &= ~written
-        places = self._named if life.is_result else self._written
-        found = (
-            places[register]
-            for register in _bits(written if life.is_result else read)
-            if register in places
-        )
+        is_result = life.is_result
+        places = self._named if is_result else self._written
+        awaited = self.registers[life.at][0] if is_result else self._held(life.at)
+        found = (places[register] for register in _bits(awaited) if register in places)
         return first_of(listed(self._outside), *map(listed, found))
 
     def overtaking(self, life: Lifetime) -> Stops:
@@ -448,7 +453,7 @@ class Code:
         """
         if end != self.last[end] or self.last[life.at] == end or self.names(life, end):
             return False
-        if end in self.entrances:
+        if not life.at or end in self.entrances:
             return False
         if life.is_result and self._is_uniform(life.at):
             return False
@@ -539,7 +544,7 @@ class Code:
         if end in self.entrances:
             return False
         return any(
-            self.last[at] == end or (is_result and self._names_of((at, is_result), end))
+            self.last[at] == end or (is_result and self.names_of((at, is_result), end))
             for at, is_result in self.explained.get((end, life.number), ())
         )
 
@@ -572,6 +577,10 @@ class Code:
         behind = without(self.overtaking(life), life.there)
         _, reached = self.walk(life.at, first_of(stays, behind))
         life.waits = self.measure(life, reached)
+
+    def ends_of_rounds(self, life: Lifetime) -> list[int]:
+        """Ends of first blocks of loops, where code waits for what the round before has left."""
+        return [end for head in self.loops if (end := self.last[head]) < life.at]
 
     def named_waits(self, life: Lifetime) -> list[int]:
         """The instructions that have to wait for a lifetime as they use its registers."""
@@ -778,7 +787,7 @@ def _pass_foreign(code: Code, lives: list[Lifetime]) -> None:
             )
         }
         if foreign:
-            code.pass_by(life, foreign)
+            code.pass_by(life, foreign, stops=code.ends_of_rounds(life))
             ending.add(life)
 
 
@@ -875,13 +884,11 @@ def latency(life: Lifetime) -> int:
 
 
 def _let_wait(code: Code, lives: list[Lifetime]) -> None:
-    """Move the clock on where an instruction waits for one of its block that takes longer."""
+    """Move the clock on where an instruction needs one of its block that takes longer."""
     waits: dict[int, list[Lifetime]] = {}
     for life in lives:
-        end = code.last[life.at]
-        at = life.user if life.user >= 0 else next((w for w in life.waits if w > life.at), end)
-        if at < end or at == life.user:
-            waits.setdefault(at, []).append(life)
+        if life.user >= 0:
+            waits.setdefault(life.user, []).append(life)
     late, has_waited = 0, False
     for at, cycles in enumerate(code.clock):
         if at == code.first[at]:

@@ -18,6 +18,8 @@ from cubinspec_writer.linker.finalizer.stops import reached_stops
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cubinspec_writer.linker.finalizer.lifetimes import Code, Lifetime
 
     #: The number of every barrier: the instruction that sets it, and whether for its result.
@@ -44,14 +46,15 @@ def waits(
     left = _leave(after, code, given)
     dropped = _wait_where_set_again(code, before, after, given)
     dropped |= _part(code, after, given)
+    _pass_covered(code, after, given)
     users: list[list[Lifetime]] = [[] for _ in range(SASS_BARRIERS)]
     for life in after:
         users[given[life.at, life.is_result]].append(life)
     wanted = [0] * len(code.instructions)
-    for at, number in left:
+    for at, number in left - dropped:
         wanted[at] |= 1 << number
     for number, sharing in enumerate(users):
-        reached = reached_stops(code, sharing)
+        reached = _reached(code, sharing)
         pending = [at for at in code.collective if _comes_to(code, sharing, at, reached)]
         for at in (*reached, *pending):
             wanted[at] |= 1 << number
@@ -63,6 +66,23 @@ def waits(
     for number in range(SASS_BARRIERS):
         _keep_waits(code, number, wanted, given, dropped)
     return wanted
+
+
+def _reached(code: Code, sharing: list[Lifetime]) -> list[int]:
+    """The instructions that wait for a number, those for a round of a loop last."""
+    reached = reached_stops(code, sharing)
+    rounds: dict[int, list[Lifetime]] = {}
+    for life in sharing:
+        for at in life.waits:
+            if at < life.at and at == code.last[at] and not code.waits_for(at, life.number):
+                rounds.setdefault(at, []).append(life)
+    stops = listed(reached)
+    ended = {
+        at
+        for at, lives in rounds.items()
+        if not any(at in code.walk(life.at, stops)[1] for life in lives)
+    }
+    return [at for at in reached if at not in ended]
 
 
 def _comes_to(code: Code, lives: list[Lifetime], at: int, reached: list[int]) -> bool:
@@ -188,8 +208,33 @@ def _part(code: Code, lives: list[Lifetime], given: Given) -> set[tuple[int, int
         }
         if foreign:
             dropped |= {(at, own) for at in foreign}
-            code.pass_by(life, foreign)
+            code.pass_by(life, foreign, stops=code.ends_of_rounds(life))
     return dropped
+
+
+def _pass_covered(code: Code, lives: list[Lifetime], given: Given) -> None:
+    """Let what the round of a loop before has left wait with what is set in front of the loop."""
+    for life in lives:
+        if covered := _covered(code, life, lives, given):
+            code.pass_by(life, covered)
+
+
+def _covered(code: Code, life: Lifetime, lives: list[Lifetime], given: Given) -> set[int]:
+    """Ends of first blocks of loops where something in front is pending with the same number.
+
+    Those that wait in the input are left out.
+    """
+    number = given[life.at, life.is_result]
+    ends = [at for at in code.ends_of_rounds(life) if at in life.waits]
+    ends = [at for at in ends if not code.waits_for(at, life.number)]
+    covered: set[int] = set()
+    for other in lives if ends else ():
+        if given[other.at, other.is_result] != number:
+            continue
+        behind = [end for end in ends if other.at < code.first[end]]
+        region, reached = code.walk(other.at, listed(other.waits))
+        covered.update(end for end in behind if region.has(end) and end not in reached)
+    return covered
 
 
 def _ends_for(code: Code, setter: tuple[int, bool], life: Lifetime, end: int) -> bool:
@@ -222,8 +267,19 @@ def _keep_waits(
             continue
         if any(given.get(setter) != number for setter in setters):
             continue
+        if setters and _sets_no_more(code, at, number, given, setters):
+            continue
         with_this = sorted([*stops, at])
         is_reached = any(at in code.walk(of, listed(with_this))[1] for of, _ in setters)
         if is_reached or not setters or at in code.ends:
             wanted[at] |= 1 << number
             stops = with_this
+
+
+def _sets_no_more(
+    code: Code, at: int, number: int, given: Given, setters: Sequence[tuple[int, bool]]
+) -> bool:
+    """Whether an instruction only waited for a number because it set that again."""
+    if not code.instructions[at].sets(number) or any(code.names_of(one, at) for one in setters):
+        return False
+    return number not in (given.get((at, False)), given.get((at, True)))

@@ -416,6 +416,6 @@ class _RelocNames:
 
     def _target_name(self) -> str:
         """The name that the target has here; code may get that of an alias (rule A8)."""
-        if self.target.flags & SHF_EXECINSTR:
+        if self.target.flags & SHF_EXECINSTR and self.target.owner is not None:
             return self.obj.sections[self.relocs.target].name
         return self.target.name
