@@ -49,7 +49,7 @@ READS = (
     "mercury.symbol.definition mercury.symbol.name mercury.symbol.other mercury.symbol.size "
     "mercury.symbol.value relocations.applied section.flags section.name section.owner "
     "sections.fixed sections.made symbol.definition symbol.kind symbol.name symbol.other "
-    "symbol.section symbol.value symbols.functions"
+    "symbol.section symbol.value symbols.functions symbols.globals"
 )
 WRITES = (
     "mercury.section.content mercury.sections.twins section.content section.emitted "

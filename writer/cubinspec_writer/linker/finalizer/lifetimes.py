@@ -272,10 +272,7 @@ class Code:
             new[at] = index
         self.instructions = instructions = [instructions[at] for at in self.places]
         self.after = [[new[to] for to in after[at]] for at in self.places]
-        self.ends_before: dict[int, list[int]] = {}
-        for at, found in enumerate(self.after):
-            for to in found:
-                self.ends_before.setdefault(to, []).append(at)
+        self.ends_before = _in_front(self.after)
         self.registers = [registers(instruction) for instruction in instructions]
         self.last = [
             new[ends[block] - 1] for block in order for _ in range(heads[block], ends[block])
@@ -302,10 +299,7 @@ class Code:
         )
         self.waits_for_loops: bool = bool(self.entrances)
         self._paths = Paths(self.after, self.last)
-        #: Where code behind each instruction goes back to, the foremost.
-        self._returns = [NOWHERE] * len(instructions)
-        for at in range(len(instructions) - 2, -1, -1):
-            self._returns[at] = min((self._returns[at + 1], *self.after[at + 1]))
+        self._returns = _foremost(self.after)
         #: Instructions that wait for all registers, and those of every register.
         self._outside: list[int] = []
         self._named: dict[int, list[int]] = {}
@@ -998,3 +992,20 @@ def _user(code: Code, life: Lifetime, end: int) -> int:
         if instruction.sets(life.number):
             is_last = False
     return -1
+
+
+def _in_front(after: list[list[int]]) -> dict[int, list[int]]:
+    """Instruction -> those that go on there."""
+    found: dict[int, list[int]] = {}
+    for at, places in enumerate(after):
+        for to in places:
+            found.setdefault(to, []).append(at)
+    return found
+
+
+def _foremost(after: list[list[int]]) -> list[int]:
+    """Where code behind each instruction goes back to, the foremost."""
+    found = [NOWHERE] * len(after)
+    for at in range(len(after) - 2, -1, -1):
+        found[at] = min((found[at + 1], *after[at + 1]))
+    return found

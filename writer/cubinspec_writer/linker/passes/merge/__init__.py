@@ -318,7 +318,8 @@ def _named_after(one: OneInput, source: InSection, owner: Symbol, info: int) -> 
     Args:
         info: `sh_info` of its code, which says whose it was in the input.
     """
-    before = one.obj.bound[info & SHI_SYMBOL_MASK]
+    bound, index = one.obj.bound, info & SHI_SYMBOL_MASK
+    before = bound[index] if index < len(bound) else None
     if before is None or before is owner or not one.aliases:
         return source.name
     return source.name.removesuffix(before.name) + owner.name
