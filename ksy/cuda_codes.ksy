@@ -1,4 +1,4 @@
-# Generated from ksy/tables/*.yaml (sha256 205c90ea 3dabf7af df434f4b ae1d5bae c9b82fa4 68533842 77088efa 8a038bc4 4585f83f 88e4f395 8849c534 df27507d) by tools.gen; do not edit.
+# Generated from ksy/tables/*.yaml (sha256 205c90ea 3dabf7af df434f4b ae1d5bae c9b82fa4 68533842 77088efa 8a038bc4 4585f83f 88e4f395 8849c534 6e2ddde3) by tools.gen; do not edit.
 meta:
   id: cuda_codes
   title: Codes of NVIDIA CUDA device binaries

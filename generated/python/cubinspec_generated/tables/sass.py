@@ -1,4 +1,4 @@
-# Generated from ksy/tables/sass.yaml (sha256 df27507d2bc6a4d0) by tools.gen; do not edit.
+# Generated from ksy/tables/sass.yaml (sha256 6e2ddde33bbbaffb) by tools.gen; do not edit.
 """SASS instructions."""
 
 from cubinspec_generated.rows import (
@@ -308,7 +308,7 @@ OPERANDS: dict[int, tuple[Operand, ...]] = {
     0x014: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
     0x015: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
     0x016: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
-    0x017: (Operand('d', 1, RegisterCount(80, 0x100000000000000000000, 0, (1, 2)), False), Operand('a', 1, RegisterCount(80, 0x100000000000000000000, 0, (1, 2)), False), Operand('b', 1, RegisterCount(80, 0x100000000000000000000, 0, (1, 2)), False)),
+    0x017: (Operand('d', 1, RegisterCount(74, 0x4000000000000000000, 0, (1, 2)), False), Operand('a', 1, RegisterCount(74, 0x4000000000000000000, 0, (1, 2)), False), Operand('b', 1, RegisterCount(74, 0x4000000000000000000, 0, (1, 2)), False)),
     0x019: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False), Operand('c', 1, None, False)),
     0x01a: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
     0x01b: (Operand('d', 1, None, False), Operand('a', 1, None, False), Operand('b', 1, None, False)),
