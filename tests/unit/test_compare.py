@@ -320,6 +320,14 @@ def test_a_crash_is_never_1(tmp_path):
             "__nv_static_52__f4510a67_22_cuda_device_runtime_cu_3ecce0c0_2317245__Z6memset",
             "__nv_static_52__00000000_22_cuda_device_runtime_cu_11111111_99__Z6memset",
         ),
+        (
+            "_ZN36_GLOBAL__N__c844b41b_4_x_cu_0a1b2c3d4copyEPi",
+            "_ZN36_GLOBAL__N__f1c988de_4_x_cu_4d3c2b1a4copyEPi",
+        ),
+        (
+            "_ZN41_GLOBAL__N__c844b41b_4_x_cu_0a1b2c3d_13816kernelEPi",
+            "_ZN42_GLOBAL__N__f1c988de_4_x_cu_4d3c2b1a_137566kernelEPi",
+        ),
     ],
 )
 def test_hashes_in_names_do_not_count(one, other):

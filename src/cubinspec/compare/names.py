@@ -17,7 +17,11 @@ _START = re.compile(r"(_GLOBAL__N__|__nv_static_\d+__|_INTERNAL_)([0-9a-f]{8})_(
 HASHED_START = re.compile(_START.pattern.encode())
 #: One of these is in each name with such a hash.
 HASHED = (b"_GLOBAL__N__", b"__nv_static_", b"_INTERNAL_")
-_SECOND = re.compile(r"_[0-9a-f]{8}(_\d+)?(?=_|$)")
+_SECOND = re.compile(r"_[0-9a-f]{8}(_\d+)?")
+#: What comes behind a second hash of a name that does not state its length.
+_BEHIND = re.compile(r"_|$")
+#: Digits of the longest length of a name that is looked at.
+_LENGTH_DIGITS = 5
 #: Stands where a hash stood.
 HASH = "*"
 _BRACKET = re.compile(r"[<>()]")
@@ -41,14 +45,35 @@ def without_hashes(name: str) -> str:
     at = 0
     while (match := _START.search(name, at)) is not None:
         file_end = match.end() + int(match[3])
-        parts += [name[at : match.start()], match[1], HASH, f"_{match[3]}_"]
-        parts.append(name[match.end() : file_end])
-        second = _SECOND.match(name, file_end)
-        at = min(file_end, len(name))
-        if second is not None:
+        start, end = _second_hash(name, at, match.start(), file_end)
+        parts += [name[at:start], match[1], HASH, f"_{match[3]}_", name[match.end() : file_end]]
+        if end > file_end:
             parts.append(f"_{HASH}")
-            at = second.end()
+        at = min(end, len(name))
     return "".join(parts) + name[at:]
+
+
+def _second_hash(name: str, at: int, start: int, file_end: int) -> tuple[int, int]:
+    """Where a hashed name begins with its length, if it says one, and where its second hash ends.
+
+    Only the length tells the number behind the hash from that of the next name
+    (``…_6088eb74_13`` and ``4next``).
+
+    Args:
+        at: nothing in front of this belongs to the name.
+        start: of the name behind its length.
+        file_end: where the second hash would be.
+    """
+    for first in range(max(at, start - _LENGTH_DIGITS), start):
+        length = name[first:start]
+        if length.isdecimal() and length.isascii() and length[0] != "0":
+            end = start + int(length)
+            if _SECOND.fullmatch(name, file_end, end):
+                return first, end
+    second = _SECOND.match(name, file_end)
+    if second is not None and _BEHIND.match(name, second.end()):
+        return start, second.end()
+    return start, file_end
 
 
 @lru_cache(maxsize=_KEPT)
