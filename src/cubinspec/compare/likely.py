@@ -14,7 +14,7 @@ from collections import Counter
 from cubinspec.compare.digest import digest
 from cubinspec.compare.facts import ImageOutline
 from cubinspec.compare.match import match_images
-from cubinspec.compare.names import HASH, stable_name
+from cubinspec.compare.names import stable_name
 from cubinspec.containers.arena import Arena
 from cubinspec.errors import CubinError
 from cubinspec.format.strings import decode
@@ -34,8 +34,6 @@ _START_BYTES = 1 << 15
 _SIZE_PARTS = 8
 #: The name of a section with code.
 _CODE_NAME = re.compile(rb"\0\.text\.([^\0]+)(?=\0)")
-#: Stands in a name for hashes of a source file, with a number that may change with them.
-_COUNTED = re.compile(rf"{re.escape(HASH)}_\d+")
 
 
 def known_bodies(old: list[Image], new: list[Image]) -> tuple[dict[int, str], dict[int, str]]:
@@ -165,8 +163,7 @@ def _first_names(image: Image, arena: Arena) -> list[str] | None:
         start = image.start(arena, _START_BYTES)
     except CubinError:
         return None
-    names = [stable_name(decode(name)) for name in _CODE_NAME.findall(start)]
-    return [_COUNTED.sub(HASH, name) if HASH in name else name for name in names]
+    return [stable_name(decode(name)) for name in _CODE_NAME.findall(start)]
 
 
 def beside(
